@@ -1,0 +1,3 @@
+from crug.cli import main
+
+main()

@@ -1,0 +1,188 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+from crug.runtime import one_thread
+
+one_thread()
+
+import json  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Annotated, Any  # noqa: E402
+
+import typer  # noqa: E402
+
+from crug import methods, store  # noqa: E402
+from crug.config import RunConfig, build, keys  # noqa: E402
+from crug.errors import CrugError  # noqa: E402
+from crug.report.terminal import Live, console, table  # noqa: E402
+from crug.sequence import run as run_sequence  # noqa: E402
+from crug.tasks import SEQUENCES, SYSTEMS  # noqa: E402
+from crug.verify import verify as verify_run  # noqa: E402
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+
+
+@app.callback()
+def _app() -> None:
+    """One recurrent network learns dynamical systems one after another, and forgets none of them.
+
+    Start with [bold]crug demo[/bold]. Then [bold]crug run vlrc --out runs/vlrc-0[/bold], look at it again with
+    [bold]crug show[/bold], and prove that nothing was forgotten with [bold]crug verify[/bold].
+    """
+
+
+Out = Annotated[Path, typer.Option("--out", help="Folder of the run; made if it is not there.")]
+Seed = Annotated[int, typer.Option(help="Decides the data, the network and every random draw.")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. transfer.kind=l2; repeatable.")
+]
+
+
+@app.command()
+def run(
+    sequence: Annotated[str | None, typer.Argument(help="A named sequence; `crug sequences` lists them.")] = None,
+    tasks: Annotated[str | None, typer.Option(help="Instead: any tasks in order, e.g. lorenz,chua.")] = None,
+    method: Annotated[str, typer.Option(help="`crug methods` lists them with their settings.")] = "crug",
+    seed: Seed = 0,
+    epochs: Annotated[int | None, typer.Option(help="Epochs a task; for the capacity path, the most it may take.")] = None,
+    set_: Sets = None,
+    config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
+    out: Out = Path("run"),
+) -> None:
+    """Learn a sequence of tasks into one network.
+
+    Interrupted, the same command goes on where it was. Afterwards the folder holds result.json, the network after
+    every task, learning curves, and pictures.
+    """
+    chosen = methods.find(method)
+    settings = _settings(chosen.Config, sequence, tasks, method, seed, epochs, config, set_ or [])
+    result = _run(chosen, settings, out)
+    console.print(table(result))
+    console.print(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
+
+
+def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, file, sets) -> RunConfig:
+    if tasks:
+        names = tuple(name.strip() for name in tasks.split(","))
+        if sequence:
+            raise CrugError(f"give a sequence ({sequence}) or --tasks, not both")
+        for name in names:
+            if name not in SYSTEMS:
+                raise CrugError(f"--tasks: no task is called {name!r}; there are: {', '.join(SYSTEMS)}")
+        sequence = ",".join(names)
+    elif sequence is None:
+        raise CrugError(f"which sequence? One of {', '.join(SEQUENCES)}, or your own with --tasks lorenz,chua")
+    elif sequence not in SEQUENCES:
+        raise CrugError(f"no sequence is called {sequence!r}; there are: {', '.join(SEQUENCES)}; or use --tasks")
+    else:
+        names = SEQUENCES[sequence]
+    base: dict[str, Any] = {"sequence": sequence, "tasks": names, "method": method, "seed": seed}
+    if epochs is not None:
+        base["epochs"] = epochs
+    return build(model, base, file, sets)
+
+
+def _run(method: type, settings: RunConfig, out: Path) -> dict[str, Any]:
+    from crug.report.figures import draw_run
+
+    with Live(settings) as live:
+        result = run_sequence(settings, method(settings), out, live)
+    draw_run(out)
+    return result
+
+
+@app.command()
+def demo(seed: Seed = 0, out: Out = Path("demo")) -> None:
+    """Four systems, one network, nothing forgotten: a first look in a few minutes."""
+    chosen = methods.find("crug")
+    result = _run(chosen, _settings(chosen.Config, "vlrc", None, "crug", seed, None, None, []), out)
+    console.print(table(result))
+    worst = max(result["tasks"], key=lambda row: row["final"]["d_stsp"])
+    console.print(
+        f"{out / 'figures' / 'portraits.png'} shows each true attractor beside the network's own: {result['units']} "
+        f"units hold all four, 'own' and 'final' are equal because nothing is forgotten, and the worst D_stsp is "
+        f"{worst['final']['d_stsp']:.2f} ({worst['name']}; 0 is perfect, about 15 is a failure). "
+        f"Next: crug verify {out}, or crug run blgf --out runs/blgf-0."
+    )
+
+
+@app.command()
+def show(folder: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+    """Print the table of a finished run again."""
+    console.print(table(store.read_json(folder / "result.json")))
+
+
+@app.command()
+def verify(folder: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+    """Prove that nothing was forgotten: every task's rollout, then and now, compared bit for bit."""
+    same = True
+    for line, equal in verify_run(folder):
+        console.print(line)
+        same &= equal
+    if not same:
+        raise typer.Exit(1)
+
+
+@app.command()
+def sequences(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """The named sequences, and the tasks that --tasks takes."""
+    if as_json:
+        typer.echo(json.dumps({"sequences": SEQUENCES, "tasks": list(SYSTEMS)}, indent=1))
+        return
+    for name, tasks in SEQUENCES.items():
+        console.print(f"[bold]{name:14s}[/bold] {', '.join(SYSTEMS[t].title for t in tasks)}")
+    console.print(f"tasks for --tasks: {', '.join(SYSTEMS)}")
+
+
+@app.command("methods")
+def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """The methods with their settings, as --set takes them."""
+    listed = []
+    for name, method in methods.METHODS.items():
+        example = method.Config.model_validate({"sequence": "vlrc", "tasks": SEQUENCES["vlrc"], "method": name})
+        values = example.model_dump(mode="json")
+        settings = []
+        for key, field in keys(method.Config).items():
+            if key in ("sequence", "tasks", "method", "seed"):
+                continue
+            value: Any = values
+            for part in key.split("."):
+                value = value[part]
+            settings.append({"key": key, "default": value, "description": field.description or ""})
+        listed.append({"name": name, "description": method.summary, "settings": settings})
+    if as_json:
+        typer.echo(json.dumps(listed, indent=1))
+        return
+    for method in listed:
+        console.print(f"[bold]{method['name']}[/bold]: {method['description']}")
+        for s in method["settings"]:
+            console.print(f"  {s['key']:24s} {s['default']!s:10s} {s['description']}", highlight=False)
+
+
+@app.command()
+def bench(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
+    """Time this engine against a plain PyTorch loop, in one process, on one thread (extra `bench`)."""
+    from crug.bench import bench as run_bench
+
+    result = run_bench(lambda text: console.print(text) if not as_json else None)
+    if as_json:
+        typer.echo(json.dumps(result, indent=1))
+
+
+def main() -> None:
+    try:
+        app()
+    except CrugError as error:
+        typer.echo(f"crug: {error}", err=True)
+        raise SystemExit(2) from None
+    except PermissionError as error:
+        typer.echo(f"crug: {error.filename}: {error.strerror}; choose another --out", err=True)
+        raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("\ncrug: stopped; the same command goes on from here", err=True)
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

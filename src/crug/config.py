@@ -1,0 +1,146 @@
+"""The configuration of a run: one validated object, stored with it. A method adds its own settings by inheritance."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from crug.errors import CrugError
+from crug.training import Recipe
+
+Positive = Annotated[float, Field(gt=0)]
+NonNegative = Annotated[float, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, lt=1)]
+
+
+class Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class NetworkConfig(Section):
+    """The size of the network, before any task is learned."""
+
+    M: Annotated[int, Field(ge=4, description="units in all")] = 160
+    P: Annotated[int, Field(ge=0, description="ReLU units among them")] = 80
+
+    @model_validator(mode="after")
+    def _kinds(self):
+        if self.P >= self.M:
+            raise ValueError(f"P = {self.P} leaves no linear units of M = {self.M} to read out; choose P below M")
+        return self
+
+
+class TrainingConfig(Section):
+    """How gradient steps are taken, the same in every phase."""
+
+    window: Annotated[int, Field(ge=2, description="steps of a training window")] = 200
+    batch: Annotated[int, Field(ge=1, description="windows in a gradient step")] = 16
+    windows: Annotated[Literal["random", "fixed"], Field(description="drawn anew, or cut once")] = "random"
+    interval: Annotated[int, Field(ge=1, description="steps between two teacher forcings")] = 16
+    strength: Annotated[float, Field(gt=0, le=1, description="1 replaces the readouts, less mixes")] = 1.0
+    optimiser: Annotated[Literal["radam", "adam"], Field(description="rule of the gradient step")] = "radam"
+    lr: Annotated[Positive, Field(description="learning rate at the start of a task")] = 1e-3
+    lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-5
+    gate_lr: Annotated[Positive, Field(description="learning rate of the gates")] = 5e-3
+    clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
+    range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
+
+
+class RunConfig(Section):
+    """What every method is given."""
+
+    sequence: str
+    tasks: tuple[str, ...]
+    method: str
+    seed: Annotated[int, Field(ge=0)] = 0
+    epochs: Annotated[int, Field(ge=1, description="epochs a task")] = 2000
+    network: NetworkConfig = NetworkConfig()
+    training: TrainingConfig = TrainingConfig()
+
+    def recipe(self, samples: int) -> Recipe:
+        """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""
+        t = self.training
+        return Recipe(
+            window=t.window,
+            batch=t.batch,
+            batches=max(1, samples // t.window // t.batch),
+            interval=t.interval,
+            strength=t.strength,
+            optimiser=t.optimiser,
+            clip=t.clip,
+            range_weight=t.range_weight,
+            fixed_windows=t.windows == "fixed",
+        )
+
+
+C = TypeVar("C", bound=RunConfig)
+
+
+def build(model: type[C], base: dict[str, Any], file: Path | None, sets: Iterable[str]) -> C:
+    """A configuration from what the command line gives: `base`, then a TOML file, then `key=value` pairs."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        values = _read_toml(file)
+    for pair in sets:
+        key, equals, text = pair.partition("=")
+        if not equals:
+            raise CrugError(f"--set {pair}: write it as key=value, for example --set gates.threshold=0.5")
+        _put(values, key.strip().split("."), _value(text.strip()), pair)
+    try:
+        return model.model_validate({**values, **base})
+    except ValidationError as error:
+        raise CrugError(_explain(error, model)) from None
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text())
+    except OSError as error:
+        raise CrugError(f"--config {file}: {error.strerror}; give the path of a TOML file") from None
+    except tomllib.TOMLDecodeError as error:
+        raise CrugError(f"--config {file}: not TOML ({error}); sections look like [training], values like lr = 0.001") from None
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
+
+
+def _put(values: dict[str, Any], path: list[str], value: Any, pair: str) -> None:
+    for name in path[:-1]:
+        values = values.setdefault(name, {})
+        if not isinstance(values, dict):
+            raise CrugError(f"--set {pair}: {name} is a value, not a section")
+    values[path[-1]] = value
+
+
+def keys(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
+    """Every setting of a configuration by its dotted name, with its field."""
+    found: dict[str, Any] = {}
+    for name, info in model.model_fields.items():
+        kind = info.annotation
+        if isinstance(kind, type) and issubclass(kind, Section):
+            found |= keys(kind, f"{prefix}{name}.")
+        else:
+            found[prefix + name] = info
+    return found
+
+
+def _explain(error: ValidationError, model: type[RunConfig]) -> str:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"]) or "configuration"
+    if first["type"] == "extra_forbidden":
+        import difflib
+
+        near = difflib.get_close_matches(key, keys(model), n=3, cutoff=0.5)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`crug methods` lists the settings"
+        return f"{key}: there is no such setting; {hint}"
+    message = first["msg"].removeprefix("Value error, ")
+    return f"{key} = {first['input']!r}: {message[0].lower()}{message[1:]}"

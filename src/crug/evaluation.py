@@ -1,0 +1,108 @@
+"""How good an attractor is: free rollouts, then the measures.
+
+Two uses. While training, `TrainingScore` compares checkpoints on the *training* data. Afterwards, `evaluate` is the
+paper's measure on the test data: five initial conditions, 40,000 steps less 10,000, median of those not divergent.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from crug.dynamics import rollout
+from crug.metrics import BinnedReference, kl, power_spectrum, spectral_distance
+from crug.metrics.hellinger import SIGMA
+from crug.network import Network, encode
+from crug.tasks import Task
+
+STARTS, STEPS, TRANSIENT, SPECTRUM = 5, 40_000, 10_000, 20_000
+
+
+class Score(NamedTuple):
+    """D_stsp and D_H; infinite where divergent."""
+
+    d_stsp: float
+    d_h: float
+
+
+DIVERGENT = Score(np.inf, np.inf)
+
+
+def free_run(network: Network, task: int, x0: np.ndarray, steps: int, skip: int = 0) -> np.ndarray:
+    """Roll task number `task` out of observations x0 (batch, N): (batch, steps - skip, N).
+
+    Only the units that the task needs are computed, in an order and shape that never change again.
+    """
+    units, readout = network.runs[task], network.readouts[task]
+    floor = np.where(network.relu[units], 0, -np.inf).astype(np.float32)
+    parameters = (network.a[units], network.W[np.ix_(units, units)], network.h[units], floor)
+    z0 = encode(network, x0, units, readout)
+    return np.asarray(rollout(*parameters, z0, np.searchsorted(units, readout), steps, skip))
+
+
+def evaluate(network: Network, number: int, task: Task) -> Score:
+    """The paper's measure of task `number` of the network on the task's test data."""
+    x0 = task.test[np.linspace(0, len(task.test) - 1, STARTS).astype(int)]
+    generated = free_run(network, number, x0, STEPS, TRANSIENT)
+    truth, length = BinnedReference(task.test), min(SPECTRUM, len(task.test))
+    spectrum = power_spectrum(task.test[:length])
+    return Score(
+        _median(truth.divergence(g) for g in generated),
+        _median(spectral_distance(spectrum, power_spectrum(g[:length])) for g in generated),
+    )
+
+
+def _median(scores) -> float:
+    finite = [s for s in scores if np.isfinite(s)]
+    return float(np.median(finite)) if finite else np.inf
+
+
+class TrainingScore:
+    """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
+
+    Rollouts are half as long again as a piece, after a transient of half a piece, as in the paper (40,000 steps less
+    10,000 against 20,000). Every rollout is compared with every piece. `floor` is the same number for the pieces'
+    own neighbours in place of rollouts: a perfect model scores about that, and nothing can be told below it.
+    """
+
+    def __init__(self, task: Task, starts: int = STARTS, pieces: int = 5, hellinger_weight: float = 5.0):
+        x = np.asarray(task.train, np.float64)
+        length = self.length = min(SPECTRUM, len(x) // pieces)
+        self.weight = hellinger_weight
+        self.steps, self.skip = 2 * length, length // 2
+        self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
+        self.bins = BinnedReference(x)
+        cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
+        self.truths = [self.bins.density(cut) for cut in cuts]
+        self.sigma = SIGMA * length / SPECTRUM
+        self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
+        twice = np.concatenate([x, x])
+        others = [twice[(i + 1) * length : (i + 1) * length + self.steps - self.skip] for i in range(pieces)]
+        self.floor = self.total(self._mean(others, own=True))
+
+    def total(self, score: Score) -> float:
+        """One number to rank by: D_stsp with D_H weighted in, so that neither can be sold for the other."""
+        return score.d_stsp + self.weight * score.d_h
+
+    def __call__(self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
+        """The score of a system (parameters a, W, h and floor, with the encoder's rows and the readout's positions)."""
+        z0 = self.x0 @ encoder.T
+        z0[:, readout] = self.x0
+        s = system
+        generated = np.asarray(rollout(s["a"], s["W"], s["h"], s["floor"], z0, readout, self.steps, self.skip))
+        return self._mean(generated) if np.isfinite(generated).all() else DIVERGENT
+
+    def _mean(self, generated, own: bool = False) -> Score:
+        """The mean score of all rollouts but the worst: one unlucky start is forgiven, two are not."""
+        scores = []
+        for i, g in enumerate(generated):
+            density, spectrum = self.bins.density(g), power_spectrum(g[: self.length], self.sigma)
+            if density is None:
+                return DIVERGENT
+            against = [i] if own else range(len(self.truths))
+            d_stsp = float(np.mean([kl(self.truths[j], density) for j in against]))
+            d_h = float(np.mean([min(1.0, spectral_distance(self.spectra[j], spectrum)) for j in against]))
+            scores.append(Score(d_stsp, d_h))
+        kept = sorted(scores, key=self.total)[: max(1, len(scores) - 1)]
+        return Score(*(float(v) for v in np.mean(kept, axis=0)))

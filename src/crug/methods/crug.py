@@ -1,0 +1,144 @@
+"""Continually-Recyclable Unit-Gating (paper, section 2.2), with two ways of deciding how many units a task keeps.
+
+`allocation = "price"` is the paper's: gates under a fixed price, cut at the threshold when the task ends. `settle` is
+the last part of the epochs, trained after the cut without gates; 0 is the paper exactly.
+
+`allocation = "path"` needs no price. It opens a small block, presses it down rung by rung and lets it settle on each,
+scores every rung on the training data, and commits the smallest network that is as good as the best within a tolerance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from crug.config import NonNegative, RunConfig, Section, Share, TrainingConfig
+from crug.errors import Exhausted
+from crug.methods.base import Hints, Opening
+from crug.methods.gating import Gating
+from crug.methods.path import PathConfig, choose, next_rung
+from crug.network import Network
+from crug.phases import Outcome, Phase
+
+PAPER_PRICES = {"blgf": {"linear": 2.94e-3, "relu": 3.36e-3}}
+PAPER_TRANSFER = {"blgf": 1.44e-1}
+PATH_DEFAULTS = {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1, "range_weight": 100.0}
+"""What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
+
+
+class GatesConfig(Section):
+    threshold: Annotated[float, Field(gt=0, lt=1, description="a unit whose gate is above it is kept")] = 0.5
+    warmup: Annotated[Share, Field(description="part of a task over which the price rises to its full value")] = 0.1
+
+
+class PricesConfig(Section):
+    linear: Annotated[NonNegative, Field(description="L0 price of a linear unit")] = 1.53e-3
+    relu: Annotated[NonNegative, Field(description="L0 price of a ReLU unit")] = 2.33e-3
+
+
+class TransferConfig(Section):
+    kind: Annotated[
+        Literal["none", "free", "l0", "l1", "l2"],
+        Field(description="what new units may hear from committed ones, and what it costs"),
+    ] = "none"
+    strength: Annotated[NonNegative, Field(description="price of transfer")] = 1.4e-2
+
+
+class CrugConfig(RunConfig):
+    allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
+    settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
+    select: Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper")] = "best"
+    gates: GatesConfig = GatesConfig()
+    prices: PricesConfig = PricesConfig()
+    transfer: TransferConfig = TransferConfig()
+    path: PathConfig = PathConfig()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults(cls, values: Any) -> Any:
+        """Defaults that follow from the allocation and the sequence; whatever is given wins."""
+        if not isinstance(values, dict):
+            return values
+        values = dict(values)
+
+        def fill(section: str, defaults: dict[str, Any]) -> None:
+            given = values.get(section, {})
+            if isinstance(given, dict):
+                values[section] = {**defaults, **given}
+
+        if values.get("allocation", "path") == "path":
+            fill("training", PATH_DEFAULTS)
+            values.setdefault("epochs", 4000)
+        fill("prices", PAPER_PRICES.get(values.get("sequence", ""), {}))
+        if strength := PAPER_TRANSFER.get(values.get("sequence", "")):
+            fill("transfer", {"strength": strength})
+        return values
+
+
+class Crug:
+    name = "crug"
+    summary = "gates choose a task's own units; committed units are frozen, the others recycled"
+    Config = CrugConfig
+
+    def __init__(self, config: CrugConfig):
+        self.config = config
+        self.objective = Gating(config.transfer.kind)
+        self.threshold = config.gates.threshold
+        self.keep_best = config.select == "best"
+
+    def open(self, network: Network, dim: int) -> Opening:
+        free = network.free()
+        linear, relu = free[~network.relu[free]], free[network.relu[free]]
+        if len(linear) < dim:
+            raise Exhausted(
+                f"{len(linear)} free linear units are left, the task needs {dim} to be read out; "
+                "use a larger network (network.M) or keep fewer units a task (path.tolerance, prices)"
+            )
+        feeders = network.committed() if self.config.transfer.kind != "none" else np.array([], np.int64)
+        return Opening(linear[:dim], linear[dim:], relu, feeders)
+
+    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        if self.config.allocation == "path":
+            return next_rung(self.config.path, self.config, self._transfer_price, history, hints)
+        return self._price_phase(len(history))
+
+    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
+        if self.config.allocation == "path":
+            return choose(self.config.path, history, hints)
+        return len(history) - 1
+
+    @property
+    def _transfer_price(self) -> float:
+        return self.config.transfer.strength if self.objective.transfer in ("l0", "l1", "l2") else 0.0
+
+    def _price_phase(self, number: int) -> Phase | None:
+        """Gates under the price, then, if asked for, the kept units without it: one decay of the rate over both."""
+        c, t = self.config, self.config.training
+        settling = round(c.settle * c.epochs)
+        gated = c.epochs - settling
+        between = t.lr * (t.lr_end / t.lr) ** (gated / c.epochs)
+        if number == 0:
+            return Phase(
+                "price",
+                gated,
+                t.lr,
+                between,
+                gates=True,
+                gate_lr=t.gate_lr,
+                price_linear=c.prices.linear,
+                price_relu=c.prices.relu,
+                price_transfer=self._transfer_price,
+                warm=c.gates.warmup * c.epochs / gated,
+                score_from=0.0 if settling else 0.5,
+                score_every=max(16, c.epochs // 50),
+            )
+        if number == 1 and settling:
+            price = 0.0 if self.objective.lateral else self._transfer_price
+            return Phase("settle", settling, between, t.lr_end, begin=0, price_transfer=price)
+        return None
+
+
+__all__ = ["Crug", "CrugConfig", "TrainingConfig"]

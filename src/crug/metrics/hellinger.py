@@ -1,0 +1,37 @@
+"""D_H: the Hellinger distance between power spectra, averaged over the observed dimensions (appendix A.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.fft
+from scipy.ndimage import gaussian_filter1d
+
+SIGMA = 20
+"""Width of the spectral smoothing in bins, for spectra of 20,000 samples."""
+
+
+def power_spectrum(x: np.ndarray, sigma: float = SIGMA) -> np.ndarray | None:
+    """The smoothed, normalised power spectrum (frequencies, N) of x (T, N), or the mean one of several x (..., T, N).
+
+    None where a dimension is constant or not finite: such a trajectory has no spectrum.
+    """
+    x = np.ascontiguousarray(np.asarray(x, np.float64).swapaxes(-1, -2))
+    if not np.isfinite(x).all():
+        return None
+    x = x - x.mean(axis=-1, keepdims=True)
+    variance = (x * x).mean(axis=-1, keepdims=True)
+    if (variance <= 1e-24).any():
+        return None
+    transform = scipy.fft.rfft(x, axis=-1)
+    power = (transform.real**2 + transform.imag**2) / variance
+    power = power.reshape(-1, *power.shape[-2:]).mean(axis=0)
+    power = gaussian_filter1d(power, sigma, axis=-1)
+    return (power / power.sum(axis=-1, keepdims=True)).T
+
+
+def spectral_distance(p: np.ndarray | None, q: np.ndarray | None) -> float:
+    """D_H between two spectra (frequencies, N) of equal length; infinite where one of them does not exist."""
+    if p is None or q is None:
+        return np.inf
+    overlap = np.sqrt(p * q).sum(axis=0)
+    return float(np.sqrt(np.maximum(0.0, 1.0 - overlap)).mean())

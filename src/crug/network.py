@@ -1,0 +1,136 @@
+"""The almost-linear recurrent network as data: parameters, unit kinds, ledger, encoder, readouts.
+
+| paper | here | shape | meaning |
+|---|---|---|---|
+| a | `a` | (M,) | diagonal of A |
+| W | `W` | (M, M) | recurrent weights, [target, source] |
+| C | `C` | (M, Q) | input weights |
+| h | `h` | (M,) | biases |
+| B | `B` | (M, N_max) | fixed encoder, shared by all tasks |
+| Phi* | `relu` | (M,) | which units rectify |
+| U_committed | `owner` | (M,) | the ledger: -1 is free, otherwise the index of the owning task |
+| D_k | `readouts[k]` | (N_k,) | the units whose states are task k's observation |
+
+`runs[k]` lists, in ascending order, every unit that has to be computed for a rollout of task k: its own units and those
+of all tasks it draws on. It is fixed when the task is committed, which is what makes later rollouts the same bits.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+FREE = -1
+
+
+@dataclass(frozen=True)
+class Network:
+    a: np.ndarray
+    W: np.ndarray
+    C: np.ndarray
+    h: np.ndarray
+    B: np.ndarray
+    relu: np.ndarray
+    owner: np.ndarray
+    readouts: tuple[np.ndarray, ...] = ()
+    runs: tuple[np.ndarray, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.a)
+
+    def free(self) -> np.ndarray:
+        return np.flatnonzero(self.owner == FREE)
+
+    def committed(self) -> np.ndarray:
+        return np.flatnonzero(self.owner != FREE)
+
+    def units_of(self, task: int) -> dict[str, int]:
+        """How many units of each kind a task owns."""
+        own = self.owner == task
+        return {"linear": int((own & ~self.relu).sum()), "relu": int((own & self.relu).sum())}
+
+
+def create(M: int, P: int, n_max: int, rng: np.random.Generator, inputs: int = 0) -> Network:
+    """A new network with the paper's initialisation (appendix A.1): the last P units rectify, W = C = h = 0."""
+    gaussian = rng.standard_normal((M, M))
+    spd = gaussian @ gaussian.T
+    bound = 1 / np.sqrt(n_max)
+    return Network(
+        a=(np.diag(spd) / np.linalg.eigvalsh(spd)[-1]).astype(np.float32),
+        W=np.zeros((M, M), np.float32),
+        C=np.zeros((M, inputs), np.float32),
+        h=np.zeros(M, np.float32),
+        B=rng.uniform(-bound, bound, (M, n_max)).astype(np.float32),
+        relu=np.arange(M) >= M - P,
+        owner=np.full(M, FREE, np.int32),
+    )
+
+
+def encode(network: Network, x0: np.ndarray, units: np.ndarray, readout: np.ndarray) -> np.ndarray:
+    """z_0 (batch, len(units)) for observations x0 (batch, N): B x_0, then the readout coordinates set to x_0."""
+    x0 = np.asarray(x0, np.float32)
+    z0 = x0 @ network.B[units, : x0.shape[1]].T
+    z0[:, np.searchsorted(units, readout)] = x0
+    return z0
+
+
+def commit(
+    network: Network,
+    units: np.ndarray,
+    readout: np.ndarray,
+    parameters: dict[str, np.ndarray],
+    feeders: np.ndarray,
+) -> Network:
+    """Give `units` to the next task. `parameters` are gate-absorbed: a (n,), W (n, n), h (n,), C (n, Q) and the transfer
+    block V (n, len(feeders)). The rows of units that were committed before are not touched."""
+    task = len(network.readouts)
+    a, W, C, h, owner = (x.copy() for x in (network.a, network.W, network.C, network.h, network.owner))
+    a[units], h[units], C[units] = parameters["a"], parameters["h"], parameters["C"]
+    W[units] = 0
+    W[np.ix_(units, units)] = parameters["W"]
+    W[np.ix_(units, feeders)] = parameters["V"]
+    owner[units] = task
+    used = feeders[np.any(parameters["V"] != 0, axis=0)]
+    sources = [network.runs[k] for k in np.unique(network.owner[used])]
+    runs = np.unique(np.concatenate([units, *sources])).astype(np.int32)
+    return replace(
+        network,
+        a=a,
+        W=W,
+        C=C,
+        h=h,
+        owner=owner,
+        readouts=(*network.readouts, np.asarray(readout, np.int32)),
+        runs=(*network.runs, runs),
+    )
+
+
+def recycle(network: Network, rng: np.random.Generator) -> Network:
+    """Reinitialise every free unit for the next task (appendix A.1, 'Reinitialization during recycling')."""
+    free = network.free()
+    a, W, C, h = (x.copy() for x in (network.a, network.W, network.C, network.h))
+    a[free] = rng.uniform(0.3, 0.9, len(free))
+    W[free, :] = 0
+    W[:, free] = 0
+    C[free] = 0
+    h[free] = 0
+    return replace(network, a=a, W=W, C=C, h=h)
+
+
+def to_arrays(network: Network) -> dict[str, np.ndarray]:
+    arrays = {name: getattr(network, name) for name in ("a", "W", "C", "h", "B", "relu", "owner")}
+    for k, (readout, runs) in enumerate(zip(network.readouts, network.runs, strict=True)):
+        arrays[f"readout.{k}"], arrays[f"runs.{k}"] = readout, runs
+    return arrays
+
+
+def from_arrays(arrays: dict[str, np.ndarray]) -> Network:
+    tasks = range(sum(name.startswith("readout.") for name in arrays))
+    fields = {name: arrays[name] for name in ("a", "W", "C", "h", "B", "relu", "owner")}
+    return Network(
+        **fields,
+        readouts=tuple(arrays[f"readout.{k}"] for k in tasks),
+        runs=tuple(arrays[f"runs.{k}"] for k in tasks),
+    )

@@ -1,0 +1,86 @@
+"""Live progress and tables in the terminal."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+from crug.config import RunConfig
+from crug.evaluation import Score
+from crug.phases import Phase
+from crug.phases import Progress as PhaseProgress
+from crug.tasks import Task
+
+console = Console(highlight=False)
+
+
+def number(value: float) -> str:
+    return f"{value:.2f}" if np.isfinite(value) else "div."
+
+
+def table(result: dict[str, Any]) -> Table:
+    """The result of one run: own -> final for every task, and overall, the worst of them."""
+    title = f"{result['method']} on {result['sequence']}, seed {result['seed']}"
+    out = Table(title=title, title_justify="left")
+    for heading in ("task", "D_stsp own", "final", "D_H own", "final", "linear", "ReLU"):
+        out.add_column(heading, justify="left" if heading == "task" else "right")
+    for row in result["tasks"]:
+        own, final, units = row["own"], row["final"], row["units"]
+        scores = (number(v) for m in ("d_stsp", "d_h") for v in (own[m], final[m]))
+        out.add_row(row["name"], *scores, str(units["linear"]), str(units["relu"]))
+    overall = result["overall"]
+    kinds = (str(sum(row["units"][kind] for row in result["tasks"])) for kind in ("linear", "relu"))
+    out.add_section()
+    out.add_row("overall (worst)", "", number(overall["d_stsp"]), "", number(overall["d_h"]), *kinds, style="bold")
+    state = "complete" if result["completed"] else f"INCOMPLETE: {result['stopped']}"
+    out.caption = f"{result['units']} units in all, {result['seconds'] / 60:.1f} minutes, {state}"
+    return out
+
+
+class Live:
+    """Shows task, phase, epoch, loss, units alive by kind and the time left while a run goes on."""
+
+    def __init__(self, config: RunConfig):
+        self.config, self.began, self.before = config, time.monotonic(), 0.0
+        self.bar = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=20),
+            TextColumn("{task.fields[text]}"),
+            console=console,
+            transient=True,
+        )
+
+    def __enter__(self) -> Live:
+        self.bar.start()
+        self.id = self.bar.add_task("starting", total=1.0, text="")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.bar.stop()
+
+    def task(self, number: int, task: Task) -> None:
+        self.number, self.name = number, task.name
+        self.before = number / len(self.config.tasks) if self.before == 0 else self.before
+        label = f"task {number + 1}/{len(self.config.tasks)} {task.name}"
+        self.bar.update(self.id, description=label, text="compiling", completed=0)
+
+    def chunk(self, phase: Phase, progress: PhaseProgress, spent: int) -> None:
+        share = min(1.0, spent / self.config.epochs)
+        done = (self.number + share) / len(self.config.tasks)
+        rate = (time.monotonic() - self.began) / max(1e-6, done - self.before)
+        left = rate * (1 - done)
+        _, _, loss, linear, relu, *_ = progress.curves[-1]
+        text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {loss:.1e}  units {linear:g} linear {relu:g} ReLU"
+        text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
+        self.bar.update(self.id, completed=share, text=text)
+
+    def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
+        console.print(
+            f"{name}: D_stsp {score.d_stsp:.2f}, D_H {score.d_h:.2f} with {units['linear']} linear and "
+            f"{units['relu']} ReLU units"
+        )

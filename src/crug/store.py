@@ -1,0 +1,141 @@
+"""Run folders: every file is written whole or not at all, carries its own checksum, and never a pickle.
+
+```
+DIR/config.json                       the configuration, and which version of crug ran it
+DIR/tasks/1-lorenz/network.safetensors   the network right after this task was learned
+DIR/tasks/1-lorenz/task.json             scores, and every phase of the walk (the capacity curve)
+DIR/tasks/1-lorenz/curves.safetensors    learning curves
+DIR/progress/                         what the task being learned has come to
+DIR/network.safetensors               the final network
+DIR/result.json                       the result
+```
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError
+from safetensors.numpy import load as parse_tensors
+from safetensors.numpy import save as dump_tensors
+
+from crug.errors import CrugError
+
+DIVERGENT = "div."
+
+
+def write_bytes(path: Path, content: bytes) -> None:
+    """All of `content`, or the file as it was."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    with open(temporary, "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(temporary, path)
+
+
+def encode(value: Any) -> Any:
+    """JSON has no infinity: what is not finite becomes "div."."""
+    if isinstance(value, dict):
+        return {key: encode(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(item) for item in value]
+    if isinstance(value, float | np.floating):
+        return float(value) if np.isfinite(value) else DIVERGENT
+    return value
+
+
+def decode(value: Any) -> Any:
+    """The inverse of `encode`."""
+    if isinstance(value, dict):
+        return {key: decode(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [decode(item) for item in value]
+    return np.inf if value == DIVERGENT else value
+
+
+def write_json(path: Path, value: Any) -> None:
+    write_bytes(path, (json.dumps(encode(value), indent=1) + "\n").encode())
+
+
+def read_json(path: Path) -> Any:
+    try:
+        return decode(json.loads(path.read_text()))
+    except FileNotFoundError:
+        raise CrugError(f"{path}: there is no such file; is this the folder of a run?") from None
+    except (json.JSONDecodeError, UnicodeDecodeError):
+        raise CrugError(f"{path}: damaged (not JSON); delete it and run the same command again") from None
+
+
+def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+    arrays = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    write_bytes(path, dump_tensors(arrays, metadata={"sha256": _digest(arrays)}))
+
+
+def read_arrays(path: Path, check: bool = True) -> dict[str, np.ndarray]:
+    """The arrays of a file; with `check`, refused where they are not what was written."""
+    try:
+        content = path.read_bytes()
+        arrays = parse_tensors(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    except FileNotFoundError:
+        raise CrugError(f"{path}: there is no such file; is this the folder of a run?") from None
+    except (SafetensorError, ValueError) as error:
+        raise CrugError(f"{path}: damaged checkpoint ({error}); {REMEDY}") from None
+    if check and header.get("__metadata__", {}).get("sha256") != _digest(arrays):
+        raise CrugError(f"{path}: damaged checkpoint (its checksum differs); {REMEDY}")
+    return arrays
+
+
+REMEDY = "delete this file and run the same command again: it goes on from the checkpoint before"
+
+
+def _digest(arrays: dict[str, np.ndarray]) -> str:
+    digest = hashlib.sha256()
+    for name in sorted(arrays):
+        value = arrays[name]
+        digest.update(f"{name} {value.dtype} {value.shape} ".encode())
+        digest.update(np.ascontiguousarray(value).tobytes())
+    return digest.hexdigest()
+
+
+def prepare(folder: Path, config: dict[str, Any], version: str) -> None:
+    """Make the folder this run's, or find that it already is; refuse one that belongs to another run."""
+    file = folder / "config.json"
+    if file.exists():
+        stored = read_json(file)["config"]
+        if stored != decode(encode(config)):
+            raise CrugError(f"{folder}: holds another run ({_difference(stored, config)}); choose another --out")
+        return
+    if folder.is_dir() and any(folder.iterdir()):
+        raise CrugError(f"{folder}: not empty and not a run of crug; choose another --out")
+    try:
+        write_json(file, {"config": config, "version": version})
+    except OSError as error:
+        raise CrugError(f"{folder}: cannot write there ({error.strerror}); choose another --out") from None
+
+
+def _difference(stored: dict[str, Any], wanted: dict[str, Any], prefix: str = "") -> str:
+    for key in sorted(stored.keys() | wanted.keys()):
+        old, new = stored.get(key), decode(encode(wanted.get(key)))
+        if isinstance(old, dict) and isinstance(new, dict):
+            if found := _difference(old, new, f"{prefix}{key}."):
+                return found
+        elif old != new:
+            return f"{prefix}{key} is {old} there, {new} here"
+    return ""
+
+
+def task_folder(folder: Path, number: int, name: str) -> Path:
+    return folder / "tasks" / f"{number + 1}-{name}"
+
+
+def clear(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,23 @@
+"""Tasks by name, and named sequences of them."""
+
+from crug.tasks.base import Task
+from crug.tasks.systems import SYSTEMS, generate
+
+SEQUENCES: dict[str, tuple[str, ...]] = {
+    "vlrc": ("van-der-pol", "lorenz", "rossler", "chua"),
+    "rcvl": ("rossler", "chua", "van-der-pol", "lorenz"),
+    "cvlr": ("chua", "van-der-pol", "lorenz", "rossler"),
+    "lrcv": ("lorenz", "rossler", "chua", "van-der-pol"),
+    "blgf": ("blasius", "laser", "genesio-tesi", "finance"),
+    "lorenz-family": ("lorenz", "lorenz-313", "lorenz-200", "lorenz-160"),
+}
+
+
+def load(name: str, seed: int) -> Task:
+    """The task of that name; its data follow from the seed."""
+    if name not in SYSTEMS:
+        raise KeyError(f"no task is called {name!r}; there are {', '.join(SYSTEMS)}")
+    return generate(SYSTEMS[name], seed)
+
+
+__all__ = ["SEQUENCES", "SYSTEMS", "Task", "load"]

@@ -1,0 +1,31 @@
+"""The retention guarantee, proven from saved files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from crug import store
+from crug.evaluation import STARTS, STEPS, free_run
+from crug.network import from_arrays
+
+
+def verify(folder: Path) -> Iterator[tuple[str, bool]]:
+    """For every task a line and whether its rollout from the checkpoint after its own training and from the final
+    network are the same bits. The starts are drawn: the guarantee does not depend on them."""
+    result = store.read_json(folder / "result.json")
+    final = from_arrays(store.read_arrays(folder / "network.safetensors", check=False))
+    names = [row["name"] for row in result["tasks"]][: len(final.readouts)]
+    for number, name in enumerate(names):
+        file = store.task_folder(folder, number, name) / "network.safetensors"
+        then = from_arrays(store.read_arrays(file))
+        x0 = np.random.default_rng(number).standard_normal((STARTS, len(final.readouts[number])))
+        before, after = (free_run(network, number, x0, STEPS) for network in (then, final))
+        equal = before.shape == after.shape and before.tobytes() == after.tobytes()
+        if equal:
+            yield f"{name}: {STARTS} rollouts of {STEPS} steps are the same bits", True
+        else:
+            differ = np.argwhere((before.view(np.uint32) != after.view(np.uint32)).any(axis=(0, 2)))
+            yield f"{name}: CHANGED, rollouts differ from step {int(differ[0, 0]) + 1} on", False
