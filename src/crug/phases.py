@@ -124,7 +124,7 @@ def run_phase(
     report: Callable[[Progress], None],
 ) -> None:
     """Run `progress` to the end of the phase. `save` is called every minute or so, `report` after every chunk."""
-    controls = _controls(phase)
+    numbers = controls(phase)
     saved = time.monotonic()
     while progress.epoch < phase.epochs:
         began = time.monotonic()
@@ -134,7 +134,7 @@ def run_phase(
             progress.state,
             progress.block.fixed,
             bench.windows,
-            controls,
+            numbers,
             key,
             jnp.int32(progress.epoch),
             jnp.int32(count),
@@ -155,7 +155,7 @@ def run_phase(
             saved = time.monotonic()
 
 
-def _controls(phase: Phase) -> dict[str, jax.Array]:
+def controls(phase: Phase) -> dict[str, jax.Array]:
     names = ("epochs", "lr", "lr_end", "gates", "gate_lr", "price_linear", "price_relu", "price_transfer", "warm")
     return {name: jnp.float32(getattr(phase, name)) for name in names}
 
@@ -189,7 +189,7 @@ def _press(bench: Bench, phase: Phase, progress: Progress, key: jax.Array) -> No
     for _ in range(-(-excess // left)):
         draw = jax.random.fold_in(key, 1_000_000 + 1_000 * progress.epoch + len(block.members))
         index = jax.random.randint(draw, (4 * bench.recipe.batch,), 0, len(bench.windows.starts))
-        effective = bench.objective.effective(state.params, block.fixed, _controls(replace(phase, gates=False)))
+        effective = bench.objective.effective(state.params, block.fixed, controls(replace(phase, gates=False)))
         costs = np.array(unit_costs(effective, block.fixed, bench.windows, index, bench.recipe))
         costs[: block.dim] = np.inf
         costs[len(block.members) :] = np.inf
@@ -219,7 +219,7 @@ def absorbed(bench: Bench, phase: Phase, block: Block, params: Params) -> tuple[
     if not phase.gates:
         return block, params
     g = _open_gates(phase, block, params)
-    effective = bench.objective.effective(params, block.fixed, _controls(phase))
+    effective = bench.objective.effective(params, block.fixed, controls(phase))
     lateral = np.array(gate(params["lateral"])) > bench.threshold
     plain = {**params, **effective, "V": effective["V"] * lateral if bench.objective.lateral else effective["V"]}
     plain["log_alpha"], plain["lateral"] = jnp.full_like(params["log_alpha"], START), jnp.full(len(lateral), START)
@@ -234,7 +234,7 @@ def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
     if not (last or due):
         return None
     block, params = absorbed(bench, phase, progress.block, progress.state.params)
-    effective = bench.objective.effective(params, block.fixed, _controls(replace(phase, gates=False)))
+    effective = bench.objective.effective(params, block.fixed, controls(replace(phase, gates=False)))
     score = bench.scorer(*system(bench.network, block, effective))
     better = bench.scorer.total(score) < bench.scorer.total(progress.score)
     full = phase.size is None or len(block.members) <= phase.size

@@ -75,7 +75,7 @@ def read_json(path: Path) -> Any:
 
 
 def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    arrays = {name: np.ascontiguousarray(value) for name, value in arrays.items()}
+    arrays = {name: np.asarray(value, order="C") for name, value in arrays.items()}
     write_bytes(path, dump_tensors(arrays, metadata={"sha256": _digest(arrays)}))
 
 
@@ -102,7 +102,7 @@ def _digest(arrays: dict[str, np.ndarray]) -> str:
     for name in sorted(arrays):
         value = arrays[name]
         digest.update(f"{name} {value.dtype} {value.shape} ".encode())
-        digest.update(np.ascontiguousarray(value).tobytes())
+        digest.update(value.tobytes())
     return digest.hexdigest()
 
 

@@ -1,0 +1,160 @@
+"""Whole runs, small: retention, resuming, verifying, exhaustion."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from crug import phases, store
+from crug.bench import Quiet
+from crug.evaluation import free_run
+from crug.methods import find
+from crug.network import from_arrays
+from crug.sequence import run
+from crug.verify import verify
+
+TASKS = ("van-der-pol", "chua", "lorenz")
+SMALL = {"network": {"M": 40, "P": 20}, "epochs": 20, "path": {"start": 12}}
+CLOSING = {"allocation": "price", "training": {"gate_lr": 0.5}, "prices": {"linear": 0.02, "relu": 0.02}}
+
+
+def config(**settings):
+    method = find("crug")
+    base = {"sequence": ",".join(TASKS), "tasks": TASKS, "method": "crug", **SMALL}
+    return method.Config.model_validate({**base, **settings})
+
+
+def go(folder, listener=None, **settings):
+    settings = config(**settings)
+    return run(settings, find("crug")(settings), folder, listener or Quiet())
+
+
+def without_times(result):
+    return {key: value for key, value in result.items() if key != "seconds"}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("runs") / "plain"
+    return folder, go(folder)
+
+
+KINDS = {"path": {}, "path with transfer": {"transfer": {"kind": "l2"}}, "price": CLOSING}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_is_forgotten_to_the_bit(tmp_path, kind):
+    result = go(tmp_path / "run", **KINDS[kind])
+    assert [row["own"] for row in result["tasks"]] == [row["final"] for row in result["tasks"]]
+    assert result["completed"]
+    assert all(equal for _, equal in verify(tmp_path / "run"))
+    final = from_arrays(store.read_arrays(tmp_path / "run" / "network.safetensors"))
+    first = from_arrays(store.read_arrays(tmp_path / "run" / "tasks" / "1-van-der-pol" / "network.safetensors"))
+    x0 = np.array([[0.3, -1.0], [2.0, 0.1]])
+    assert np.array_equal(free_run(first, 0, x0, 500), free_run(final, 0, x0, 500))
+    assert result["units"] == sum(row["units"][k] for row in result["tasks"] for k in ("linear", "relu"))
+
+
+def test_result_has_its_schema_and_the_history_its_curve(finished):
+    folder, result = finished
+    assert set(result) == {
+        *("sequence", "method", "seed", "config", "tasks", "overall", "units", "completed", "seconds")
+    }
+    assert json.loads((folder / "result.json").read_text())["tasks"][0]["name"] == "van-der-pol"
+    assert result["overall"]["d_stsp"] == max(row["final"]["d_stsp"] for row in result["tasks"])
+    record = store.read_json(folder / "tasks" / "2-chua" / "task.json")
+    assert {o["phase"]["kind"] for o in record["history"]} == {"open", "rung", "final"}
+    curves = store.read_arrays(folder / "tasks" / "2-chua" / "curves.safetensors")
+    assert set(phases.CURVES) == set(curves)
+    assert np.isfinite(curves["d_stsp"]).any()
+
+
+def test_same_seed_same_bits_and_another_seed_another_network(finished, tmp_path):
+    folder, result = finished
+    assert without_times(go(tmp_path / "again")) == without_times(result)
+    assert (folder / "network.safetensors").read_bytes() == (tmp_path / "again" / "network.safetensors").read_bytes()
+    assert go(tmp_path / "other", seed=1)["tasks"] != result["tasks"]
+
+
+class Interrupting(Quiet):
+    """Stops a run after so many chunks, as a power cut would."""
+
+    def __init__(self, chunks):
+        self.left = chunks
+
+    def chunk(self, *_):
+        self.left -= 1
+        if self.left == 0:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("allocation", ["path", "price"])
+def test_interrupted_inside_a_phase_goes_on_to_the_same_bits(tmp_path, monkeypatch, allocation):
+    settings = {"tasks": TASKS[:2], "sequence": "two", "epochs": 60}
+    if allocation == "price":
+        settings |= CLOSING
+    expected = go(tmp_path / "whole", **settings)
+    monkeypatch.setattr(phases, "SAVE_SECONDS", 0)
+    for chunks in (2, 3, 4):
+        with pytest.raises(KeyboardInterrupt):
+            go(tmp_path / "broken", Interrupting(chunks), **settings)
+    assert without_times(go(tmp_path / "broken", **settings)) == without_times(expected)
+    pair = [(tmp_path / name / "network.safetensors").read_bytes() for name in ("whole", "broken")]
+    assert pair[0] == pair[1]
+
+
+@pytest.mark.slow
+def test_killed_twice_the_same_command_ends_with_the_same_result(tmp_path):
+    def command(out):
+        settings = ["network.M=40", "network.P=20", "path.start=12"]
+        sets = [part for s in settings for part in ("--set", s)]
+        line = [sys.executable, "-m", "crug", "run", "--tasks", "van-der-pol,chua", "--epochs", "60"]
+        return subprocess.Popen([*line, *sets, "--out", str(out)], stdout=subprocess.DEVNULL)
+
+    assert command(tmp_path / "whole").wait() == 0
+    for marker in ("progress/phase-001.safetensors", "tasks/1-van-der-pol/task.json"):
+        process = command(tmp_path / "killed")
+        deadline = time.monotonic() + 120
+        while not (tmp_path / "killed" / marker).exists() and process.poll() is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        assert not (tmp_path / "killed" / "result.json").exists()
+    assert command(tmp_path / "killed").wait() == 0
+    results = [json.loads((tmp_path / name / "result.json").read_text()) for name in ("whole", "killed")]
+    assert without_times(results[0]) == without_times(results[1])
+
+
+def test_verify_sees_one_nudged_weight(finished, tmp_path):
+    import shutil
+
+    shutil.copytree(finished[0], tmp_path / "copy")
+    file = tmp_path / "copy" / "network.safetensors"
+    arrays = store.read_arrays(file)
+    unit = np.flatnonzero(arrays["owner"] == 1)[0]
+    W = arrays["W"].copy()
+    source = np.flatnonzero(W[unit])[0]
+    W[unit, source] = np.nextafter(W[unit, source], np.float32(9))
+    store.write_arrays(file, {**arrays, "W": W})
+    assert [equal for _, equal in verify(tmp_path / "copy")] == [True, False, True]
+
+
+def test_an_exhausted_pool_is_an_outcome_not_a_crash(tmp_path):
+    result = go(tmp_path / "run", network={"M": 12, "P": 6}, path={"start": 8, "tolerance": 0})
+    assert not result["completed"]
+    assert "free linear units" in result["stopped"]
+    assert result["overall"]["d_stsp"] == np.inf
+    assert json.loads((tmp_path / "run" / "result.json").read_text())["overall"]["d_stsp"] == "div."
+
+
+def test_a_folder_of_another_run_is_refused(finished):
+    from crug.errors import CrugError
+
+    with pytest.raises(CrugError, match=r"holds another run \(seed is 0 there, 3 here\)"):
+        go(finished[0], seed=3)

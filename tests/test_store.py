@@ -1,0 +1,40 @@
+"""Files: whole or not at all, checked, and no infinity in JSON."""
+
+import numpy as np
+import pytest
+
+from crug import store
+from crug.errors import CrugError
+
+
+def test_arrays_come_back_with_shape_and_bits(tmp_path):
+    arrays = {"scalar": np.int32(7), "flags": np.array([True, False]), "W": np.random.default_rng(0).normal(size=(3, 4))}
+    store.write_arrays(tmp_path / "x.safetensors", {**arrays, "T": arrays["W"].T})
+    back = store.read_arrays(tmp_path / "x.safetensors")
+    assert back["scalar"].shape == ()
+    assert np.array_equal(back["T"], arrays["W"].T)
+    assert np.array_equal(back["flags"], arrays["flags"])
+
+
+@pytest.mark.parametrize("cut", [3, 100, -1])
+def test_a_truncated_file_is_refused(tmp_path, cut):
+    file = tmp_path / "x.safetensors"
+    store.write_arrays(file, {"a": np.arange(100.0)})
+    file.write_bytes(file.read_bytes()[:cut])
+    with pytest.raises(CrugError, match="damaged checkpoint"):
+        store.read_arrays(file)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    file = tmp_path / "x.json"
+    store.write_json(file, {"n": 1})
+    monkeypatch.setattr(store.os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        store.write_json(file, {"n": 2})
+    assert store.read_json(file) == {"n": 1}
+
+
+def test_divergent_scores_are_words_in_json(tmp_path):
+    store.write_json(tmp_path / "x.json", {"d": [np.inf, 1.5, float("nan")]})
+    assert '"div."' in (tmp_path / "x.json").read_text()
+    assert store.read_json(tmp_path / "x.json") == {"d": [np.inf, 1.5, np.inf]}
