@@ -42,7 +42,7 @@ def test_ceiling_of_a_rollout_stuck_on_one_point(tasks, name):
 
 @pytest.mark.parametrize("name", FLOOR)
 def test_floor_of_the_true_system(tasks, name):
-    """The true system long before the test part, five stretches of 30,000 samples; the floor varies from seed to seed."""
+    """The true system long before the test part, five stretches of 30,000 samples; it varies from seed to seed."""
     floors = []
     for task in tasks[name]:
         reference = BinnedReference(task.test)

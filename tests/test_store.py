@@ -8,7 +8,11 @@ from crug.errors import CrugError
 
 
 def test_arrays_come_back_with_shape_and_bits(tmp_path):
-    arrays = {"scalar": np.int32(7), "flags": np.array([True, False]), "W": np.random.default_rng(0).normal(size=(3, 4))}
+    arrays = {
+        "scalar": np.int32(7),
+        "flags": np.array([True, False]),
+        "W": np.random.default_rng(0).normal(size=(3, 4)),
+    }
     store.write_arrays(tmp_path / "x.safetensors", {**arrays, "T": arrays["W"].T})
     back = store.read_arrays(tmp_path / "x.safetensors")
     assert back["scalar"].shape == ()

@@ -11,7 +11,17 @@ from crug.gates import gate
 from crug.methods.gating import Gating
 from crug.network import commit, create
 from crug.phases import Phase, controls
-from crug.training import Recipe, compact, make_windows, open_block, start, system, train_epochs, unit_costs, window_loss
+from crug.training import (
+    Recipe,
+    compact,
+    make_windows,
+    open_block,
+    start,
+    system,
+    train_epochs,
+    unit_costs,
+    window_loss,
+)
 
 RECIPE = Recipe(window=40, batch=4, batches=6)
 NOBODY = np.array([], np.int64)
@@ -29,10 +39,18 @@ def opened(M=24, P=10, feeders=NOBODY, network=None):
     return network, *open_block(network, free, free[:2], feeders)
 
 
-def go(state, block, windows, phase, first, count, objective=Gating(), key=0):
+def go(state, block, windows, phase, first, count, objective=None, key=0):
     key = jax.random.key(key)
     return train_epochs(
-        state, block.fixed, windows, controls(phase), key, jnp.int32(first), jnp.int32(count), objective, RECIPE
+        state,
+        block.fixed,
+        windows,
+        controls(phase),
+        key,
+        jnp.int32(first),
+        jnp.int32(count),
+        objective or Gating(),
+        RECIPE,
     )
 
 

@@ -45,7 +45,9 @@ def run(
     tasks: Annotated[str | None, typer.Option(help="Instead: any tasks in order, e.g. lorenz,chua.")] = None,
     method: Annotated[str, typer.Option(help="`crug methods` lists them with their settings.")] = "crug",
     seed: Seed = 0,
-    epochs: Annotated[int | None, typer.Option(help="Epochs a task; for the capacity path, the most it may take.")] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Epochs a task; for the capacity path, the most it may take.")
+    ] = None,
     set_: Sets = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
     out: Out = Path("run"),

@@ -103,7 +103,9 @@ def _read_toml(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise CrugError(f"--config {file}: {error.strerror}; give the path of a TOML file") from None
     except tomllib.TOMLDecodeError as error:
-        raise CrugError(f"--config {file}: not TOML ({error}); sections look like [training], values like lr = 0.001") from None
+        raise CrugError(
+            f"--config {file}: not TOML ({error}); sections look like [training], values like lr = 0.001"
+        ) from None
 
 
 def _value(text: str) -> Any:

@@ -46,11 +46,11 @@ def _forward(a, W, V, h, z0, x, drive, force, floor, outputs):
         return z, (forced, z[:, :outputs])
 
     _, (states, predictions) = lax.scan(step, z0, (x, push, force))
-    return predictions, (a, W, V, states, drive, force, floor, k)
+    return predictions, (a, W, states, drive, force, floor, k)
 
 
 def _backward(outputs, saved, d_predictions):
-    a, W, V, states, drive, force, floor, k = saved
+    a, W, states, drive, force, floor, k = saved
     n, d = len(a), drive.shape[2]
 
     def step(grad_z, inputs):
@@ -77,9 +77,7 @@ forced_unroll.defvjp(_forward, _backward)
 
 
 @partial(jax.jit, static_argnames=("steps", "skip"))
-def rollout(
-    a: Array, W: Array, h: Array, floor: Array, z0: Array, outputs: Array, steps: int, skip: int = 0
-) -> Array:
+def rollout(a: Array, W: Array, h: Array, floor: Array, z0: Array, outputs: Array, steps: int, skip: int = 0) -> Array:
     """Run freely from z0 (batch, n) for `steps` steps and return what the units `outputs` (N,) did after the first
     `skip` of them, as (batch, steps - skip, N)."""
     W_t = W.T

@@ -74,7 +74,7 @@ class TrainingScore:
         self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
         self.bins = BinnedReference(x)
         cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
-        self.truths = [self.bins.density(cut) for cut in cuts]
+        self.truths = [density for cut in cuts if (density := self.bins.density(cut)) is not None]
         self.sigma = SIGMA * length / SPECTRUM
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])

@@ -83,8 +83,8 @@ def commit(
     parameters: dict[str, np.ndarray],
     feeders: np.ndarray,
 ) -> Network:
-    """Give `units` to the next task. `parameters` are gate-absorbed: a (n,), W (n, n), h (n,), C (n, Q) and the transfer
-    block V (n, len(feeders)). The rows of units that were committed before are not touched."""
+    """Give `units` to the next task. `parameters` are gate-absorbed: a (n,), W (n, n), h (n,), C (n, Q) and the
+    transfer block V (n, len(feeders)). The rows of units that were committed before are not touched."""
     task = len(network.readouts)
     a, W, C, h, owner = (x.copy() for x in (network.a, network.W, network.C, network.h, network.owner))
     a[units], h[units], C[units] = parameters["a"], parameters["h"], parameters["C"]

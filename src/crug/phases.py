@@ -1,8 +1,8 @@
 """A phase: a stretch of training with one loss, one rate schedule and one rule to stop; and the loop that runs it.
 
-A method hands phases to the loop as data. The loop trains in compiled chunks, drops units whose gate has closed or whose
-turn it is, scores checkpoints on the training data and keeps the best. What comes out is a block without gates: they
-are cut at the threshold and absorbed into the parameters, as at commitment.
+A method hands phases to the loop as data. The loop trains in compiled chunks, drops units whose gate has closed or
+whose turn it is, scores checkpoints on the training data and keeps the best. What comes out is a block without gates:
+they are cut at the threshold and absorbed into the parameters, as at commitment.
 """
 
 from __future__ import annotations

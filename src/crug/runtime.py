@@ -1,4 +1,4 @@
-"""How a run uses the machine: one thread, and a cache for compiled code. Called by the entry points before JAX starts."""
+"""How a run uses the machine: one thread, a cache for compiled code. The entry points call it before JAX starts."""
 
 from __future__ import annotations
 

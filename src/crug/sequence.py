@@ -1,8 +1,7 @@
-"""A method through a sequence: train, evaluate, record. Killed at any moment, the same call goes on to the same bits."""
+"""A method through a sequence: train, evaluate, record. Killed at any moment, the same call ends with the same bits."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -29,11 +28,11 @@ NETWORK, WINDOWS, RECYCLING = range(3)
 class Listener(Protocol):
     """Who watches a run."""
 
-    def task(self, number: int, task: Task) -> None: ...
+    def task(self, number: int, task: Task, /) -> None: ...
 
-    def chunk(self, phase: Phase, progress: Progress, spent: int) -> None: ...
+    def chunk(self, phase: Phase, progress: Progress, spent: int, /) -> None: ...
 
-    def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None: ...
+    def learned(self, number: int, name: str, score: Score, units: dict[str, int], /) -> None: ...
 
 
 @dataclass(frozen=True)

@@ -108,9 +108,7 @@ def padded(n: int) -> int:
     return -(-n // GRAIN) * GRAIN
 
 
-def open_block(
-    network: Network, units: np.ndarray, readout: np.ndarray, feeders: np.ndarray
-) -> tuple[Block, Params]:
+def open_block(network: Network, units: np.ndarray, readout: np.ndarray, feeders: np.ndarray) -> tuple[Block, Params]:
     """A block of `units` (the readouts among them) with the network's present parameters."""
     rest = np.setdiff1d(units, readout)
     order = np.concatenate([readout, rest]).astype(np.int64)
@@ -149,7 +147,7 @@ def make_block(network: Network, order: np.ndarray, feeders: np.ndarray, dim: in
 
 
 def compact(network: Network, block: Block, state: State, keep: np.ndarray) -> tuple[Block, State]:
-    """The same training with only the units at positions `keep` of the block: exact where the others' gates are zero."""
+    """The same training with only the units at positions `keep`: exact where the others' gates are zero."""
     smaller = make_block(network, block.units[keep], block.feeders, block.dim)
 
     def shrink(path, leaf):
@@ -168,7 +166,9 @@ def _gather(name: str | None, value: np.ndarray, keep: np.ndarray) -> np.ndarray
     return value
 
 
-def make_windows(network: Network, feeders: np.ndarray, x: np.ndarray, recipe: Recipe, rng: np.random.Generator) -> Windows:
+def make_windows(
+    network: Network, feeders: np.ndarray, x: np.ndarray, recipe: Recipe, rng: np.random.Generator
+) -> Windows:
     """All windows of a recording; where units feed the block, as many random ones as their trajectories fit in memory.
 
     Committed units never hear from the block: their trajectory under a window is a constant, computed once here.
@@ -207,7 +207,7 @@ def start(params: Params, recipe: Recipe) -> State:
 
 
 def window_loss(effective: Params, fixed: Fixed, windows: Windows, index: Array, recipe: Recipe) -> Array:
-    """Mean squared error of the unforced predictions over the windows `index` (batch,), and what leaving the range costs.
+    """Mean squared error of the unforced predictions over the windows `index`, and what leaving the range costs.
 
     A sheet of the attractor that lies at the edge of the observed range (Rossler's disc) is a place where a tiny error
     of the prediction puts the rollout where no observation ever was. The squared error does not see it; a price on the
@@ -224,7 +224,7 @@ def window_loss(effective: Params, fixed: Fixed, windows: Windows, index: Array,
         drive = jnp.zeros((length, len(index), 0), jnp.float32)
     force = forcing(length, recipe.interval, recipe.strength)
     e = effective
-    predicted = forced_unroll(e["a"], e["W"], e["V"], e["h"], z0, x[:-1], drive, force, fixed.floor, dim)
+    predicted: Any = forced_unroll(e["a"], e["W"], e["V"], e["h"], z0, x[:-1], drive, force, fixed.floor, dim)
     error = (predicted - x[1:]) ** 2
     if recipe.range_weight:
         error += recipe.range_weight * (predicted - jnp.clip(predicted, windows.low, windows.high)) ** 2
@@ -237,14 +237,19 @@ def unit_costs(effective: Params, fixed: Fixed, windows: Windows, index: Array, 
 
     def without(open_: Array) -> Array:
         e = effective
-        e = {"a": open_ * e["a"], "W": open_[:, None] * e["W"] * open_, "V": open_[:, None] * e["V"], "h": open_ * e["h"]}
+        e = {
+            "a": open_ * e["a"],
+            "W": open_[:, None] * e["W"] * open_,
+            "V": open_[:, None] * e["V"],
+            "h": open_ * e["h"],
+        }
         return window_loss(e, fixed, windows, index, recipe)
 
     return lax.map(without, 1 - jnp.eye(len(effective["a"]), dtype=jnp.float32))
 
 
-def system(network: Network, block: Block, effective: Params) -> tuple[Params, np.ndarray, np.ndarray]:
-    """What runs freely: the block behind the units that feed it, as parameters with their floor, encoder rows, readout."""
+def system(network: Network, block: Block, effective: Params) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
+    """What runs freely: the units that feed the block and the block, as parameters, encoder rows and readout."""
     e = {name: np.asarray(effective[name]) for name in ("a", "W", "V", "h")}
     f, d = block.feeders, len(block.feeders)
     W = np.block([[network.W[np.ix_(f, f)], np.zeros((d, len(e["a"])), np.float32)], [e["V"], e["W"]]])
@@ -287,11 +292,12 @@ def train_epochs(
             return task + objective.penalty(params, effective, fixed, controls, progress), task
 
         gradients, task = jax.grad(loss, has_aux=True)(state.params)
+        updates: Any
         updates, inner = step_rule.update(gradients, state.optimiser)
         lr = controls["lr"] * (controls["lr_end"] / controls["lr"]) ** progress
         rate = {name: controls["gate_lr"] if name in ("log_alpha", "lateral") else lr for name in updates}
         updates = {name: -rate[name] * update for name, update in updates.items()}
-        params = optax.apply_updates(state.params, objective.freeze(updates, state.params))
+        params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         good = jnp.isfinite(optax.tree.norm(gradients))
         return jax.tree.map(lambda new, old: jnp.where(good, new, old), State(params, inner), state), task
 

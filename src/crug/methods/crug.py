@@ -10,12 +10,12 @@ scores every rung on the training data, and commits the smallest network that is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, RunConfig, Section, Share, TrainingConfig
+from crug.config import NonNegative, RunConfig, Section, Share
 from crug.errors import Exhausted
 from crug.methods.base import Hints, Opening
 from crug.methods.gating import Gating
@@ -50,7 +50,9 @@ class TransferConfig(Section):
 class CrugConfig(RunConfig):
     allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
     settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
-    select: Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper")] = "best"
+    select: Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper")] = (
+        "best"
+    )
     gates: GatesConfig = GatesConfig()
     prices: PricesConfig = PricesConfig()
     transfer: TransferConfig = TransferConfig()
@@ -79,11 +81,12 @@ class CrugConfig(RunConfig):
 
 
 class Crug:
-    name = "crug"
-    summary = "gates choose a task's own units; committed units are frozen, the others recycled"
-    Config = CrugConfig
+    name: ClassVar[str] = "crug"
+    summary: ClassVar[str] = "gates choose a task's own units; committed units are frozen, the others recycled"
+    Config: ClassVar[type[RunConfig]] = CrugConfig
 
-    def __init__(self, config: CrugConfig):
+    def __init__(self, config: RunConfig):
+        assert isinstance(config, CrugConfig)
         self.config = config
         self.objective = Gating(config.transfer.kind)
         self.threshold = config.gates.threshold
@@ -139,6 +142,3 @@ class Crug:
             price = 0.0 if self.objective.lateral else self._transfer_price
             return Phase("settle", settling, between, t.lr_end, begin=0, price_transfer=price)
         return None
-
-
-__all__ = ["Crug", "CrugConfig", "TrainingConfig"]

@@ -12,7 +12,7 @@ from crug.training import Fixed, Params
 
 
 class Gating(NamedTuple):
-    """Controls: `gates` (1 on, 0 absorbed), `price_linear`, `price_relu`, `price_transfer`, `warm` (part of a phase)."""
+    """Controls: `gates` (1 on, 0 absorbed), `price_linear`, `price_relu`, `price_transfer`, `warm` (part of it)."""
 
     transfer: str = "none"
 

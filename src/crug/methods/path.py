@@ -22,7 +22,9 @@ from crug.phases import Outcome, Phase
 
 class PathConfig(Section):
     start: Annotated[int, Field(ge=4, description="units of the block that is opened first")] = 32
-    tolerance: Annotated[NonNegative, Field(description="how much worse than the best a smaller network may score")] = 0.1
+    tolerance: Annotated[NonNegative, Field(description="how much worse than the best a smaller network may score")] = (
+        0.1
+    )
     open: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for opening a block")] = 0.08
     rung: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for one rung")] = 0.07
     final: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for the last settling")] = 0.15

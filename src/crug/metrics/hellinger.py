@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import scipy.fft
 from scipy.ndimage import gaussian_filter1d
@@ -22,7 +24,7 @@ def power_spectrum(x: np.ndarray, sigma: float = SIGMA) -> np.ndarray | None:
     variance = (x * x).mean(axis=-1, keepdims=True)
     if (variance <= 1e-24).any():
         return None
-    transform = scipy.fft.rfft(x, axis=-1)
+    transform: Any = scipy.fft.rfft(x, axis=-1)
     power = (transform.real**2 + transform.imag**2) / variance
     power = power.reshape(-1, *power.shape[-2:]).mean(axis=0)
     power = gaussian_filter1d(power, sigma, axis=-1)

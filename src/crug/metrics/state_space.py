@@ -54,6 +54,7 @@ class BinnedReference:
 
 
 def kl(p: np.ndarray, q: np.ndarray) -> float:
+    """The divergence of the distribution q from p, both smoothed: no bin is empty."""
     return float(np.sum(p * np.log(p / q)))
 
 

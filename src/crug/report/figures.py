@@ -9,15 +9,15 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import numpy as np  # noqa: E402
-from matplotlib import pyplot as plt  # noqa: E402
-from matplotlib.figure import Figure  # noqa: E402
+import numpy as np
+from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
-from crug import store  # noqa: E402
-from crug.evaluation import free_run  # noqa: E402
-from crug.network import from_arrays  # noqa: E402
-from crug.sequence import Learned  # noqa: E402
-from crug.tasks import Task, load  # noqa: E402
+from crug import store
+from crug.evaluation import free_run
+from crug.network import from_arrays
+from crug.sequence import Learned
+from crug.tasks import Task, load
 
 TRUTH, MODEL = "#444444", "#c8401e"
 SHOWN, TRANSIENT = 8_000, 2_000

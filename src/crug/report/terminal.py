@@ -75,7 +75,8 @@ class Live:
         rate = (time.monotonic() - self.began) / max(1e-6, done - self.before)
         left = rate * (1 - done)
         _, _, loss, linear, relu, *_ = progress.curves[-1]
-        text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {loss:.1e}  units {linear:g} linear {relu:g} ReLU"
+        text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {loss:.1e}"
+        text += f"  units {linear:g} linear {relu:g} ReLU"
         text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
         self.bar.update(self.id, completed=share, text=text)
 

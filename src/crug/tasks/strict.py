@@ -48,9 +48,7 @@ def rk4(rhs: Callable[[State], State], state: State, dt: float) -> State:
     k2 = rhs(ahead(k1, dt / 2))
     k3 = rhs(ahead(k2, dt / 2))
     k4 = rhs(ahead(k3, dt))
-    return tuple(
-        s + dt / 6 * (p + 2.0 * q + 2.0 * r + t) for s, p, q, r, t in zip(state, k1, k2, k3, k4, strict=True)
-    )
+    return tuple(s + dt / 6 * (p + 2.0 * q + 2.0 * r + t) for s, p, q, r, t in zip(state, k1, k2, k3, k4, strict=True))
 
 
 def integrate(rhs: Callable[[State], State], initial: np.ndarray, dt: float, samples: int, every: int) -> np.ndarray:
