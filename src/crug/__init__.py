@@ -1,0 +1,5 @@
+"""Continual learning of dynamical systems: one recurrent network learns system after system and forgets none of them."""
+
+from importlib.metadata import version
+
+__version__ = version("crug")

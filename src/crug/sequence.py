@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
 import jax
 import numpy as np
 
-from crug import store
+from crug import __version__, store
 from crug.config import RunConfig
 from crug.errors import Exhausted
 from crug.evaluation import Score, TrainingScore, evaluate
@@ -57,7 +56,7 @@ class Learned:
 
 def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> dict[str, Any]:
     """Learn the sequence into one network, in `folder`; returns what result.json holds."""
-    store.prepare(folder, config.model_dump(mode="json"), version("crug"))
+    store.prepare(folder, config.model_dump(mode="json"), __version__)
     finished = folder / "result.json"
     if finished.exists():
         return store.read_json(finished)

@@ -44,7 +44,7 @@ def portraits(pairs: list[tuple[str, np.ndarray, np.ndarray]]) -> Figure:
 
 def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
     """Quality on the training data against size for every network on the way, and the one that was committed."""
-    figure, axes = plt.subplots(1, len(learned), figsize=(3.2 * len(learned), 3), squeeze=False)
+    figure, axes = plt.subplots(1, len(learned), figsize=(3.2 * len(learned), 3.2), squeeze=False, sharey=True)
     for ax, title, record in zip(axes[0], titles, learned, strict=False):
         sizes = [o.units for o in record.history]
         scores = np.array([o.score.d_stsp for o in record.history])
@@ -52,8 +52,9 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         ax.plot(np.array(sizes)[finite], scores[finite], "o", ms=4, color=TRUTH)
         chosen = record.history[record.chosen]
         ax.plot(chosen.units, chosen.score.d_stsp, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
-        ax.set(title=title, xlabel="units", yscale="log")
+        ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)", yscale="log")
     axes[0, 0].set_ylabel("D_stsp on training data")
+    axes[0, 0].yaxis.set_major_formatter("{x:g}")
     figure.tight_layout()
     return figure
 
@@ -75,9 +76,12 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
         offset = epoch[-1]
         for ax in axes:
             ax.axvline(offset, color="#bbbbbb", lw=0.8)
-    axes[0].set(yscale="log", ylabel="loss")
+    losses = np.concatenate([c["loss"] for c in curves])
+    axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * np.nanmin(losses), 10))
     axes[1].set(yscale="log", ylabel="D_stsp (red), D_H (blue)")
-    axes[2].set(yscale="symlog", ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
+    axes[2].set(yscale="log", ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
+    for ax in axes[1:]:
+        ax.yaxis.set_major_formatter("{x:g}")
     figure.tight_layout()
     return figure
 
