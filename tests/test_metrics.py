@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from crug.metrics import BinnedReference, power_spectrum, spectral_distance
+from crug.metrics import BinnedReference, power_spectrum, quartiles, spectral_distance
 from crug.tasks import load
 
 CEILING = {
@@ -96,3 +96,11 @@ def test_hellinger_floor_and_ceiling(tasks):
     t = np.arange(20_000)[:, None]
     slow, fast = np.sin(0.01 * t), np.sin(1.0 * t)
     assert spectral_distance(power_spectrum(slow), power_spectrum(fast)) > 0.99
+
+
+def test_divergent_runs_count_as_the_worst():
+    assert quartiles([1.0, 2.0, 3.0, 4.0, 5.0]) == (2.0, 3.0, 4.0)
+    assert quartiles([1.0, 2.0, 3.0, np.inf, np.inf]) == (2.0, 3.0, np.inf)
+    assert str(quartiles([1.0, 2.0, 3.0, np.inf, np.inf])) == "3.00†-1.00"
+    assert str(quartiles([1.0, np.inf, np.inf])) == "div."
+    assert quartiles([1.0, 2.0]) == (1.25, 1.5, 1.75)

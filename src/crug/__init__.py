@@ -1,4 +1,4 @@
-"""Continual learning of dynamical systems: one recurrent network learns system after system and forgets none of them."""
+"""Continual learning of dynamical systems: one recurrent network learns system after system and forgets none."""
 
 from importlib.metadata import version
 

@@ -13,9 +13,9 @@ from typing import Annotated, Any  # noqa: E402
 import typer  # noqa: E402
 
 from crug import methods, store  # noqa: E402
-from crug.config import RunConfig, build, keys  # noqa: E402
+from crug.config import RunConfig, build, departures, keys  # noqa: E402
 from crug.errors import CrugError  # noqa: E402
-from crug.report.terminal import Live, console, table  # noqa: E402
+from crug.report.terminal import Live, console, summary, table  # noqa: E402
 from crug.sequence import run as run_sequence  # noqa: E402
 from crug.tasks import SEQUENCES, SYSTEMS  # noqa: E402
 from crug.verify import verify as verify_run  # noqa: E402
@@ -110,9 +110,18 @@ def demo(seed: Seed = 0, out: Out = Path("demo")) -> None:
 
 
 @app.command()
-def show(folder: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
-    """Print the table of a finished run again."""
-    console.print(table(store.read_json(folder / "result.json")))
+def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]) -> None:
+    """Print the table of a finished run again; of several, medians and quartiles over the seeds of each kind."""
+    results = [store.read_json(folder / "result.json") for folder in folders]
+    if len(results) == 1:
+        console.print(table(results[0]))
+        return
+    kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in sorted(results, key=lambda r: r["seed"]):
+        label = f"{result['method']} {departures(methods.find(result['method']).Config, result['config'])}".strip()
+        kinds.setdefault((result["sequence"], label), []).append(result)
+    for (_, label), group in kinds.items():
+        console.print(summary(group, label))
 
 
 @app.command()

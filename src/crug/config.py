@@ -135,6 +135,35 @@ def keys(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
+    """What a stored configuration sets other than by default, as `key=value` pairs: the name of a group of runs.
+
+    Some defaults follow from other settings, so a setting counts only where leaving it out would change it.
+    """
+    identity = ("sequence", "tasks", "method", "seed")
+
+    def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+        pairs = ((f"{prefix}{k}", v) for k, v in values.items())
+        return {
+            k: v
+            for name, value in pairs
+            for k, v in (flat(value, f"{name}.").items() if isinstance(value, dict) else [(name, value)])
+        }
+
+    def default(given: dict[str, Any]) -> dict[str, Any]:
+        nested: dict[str, Any] = {key: config[key] for key in identity}
+        for key, value in given.items():
+            _put(nested, key.split("."), value, key)
+        return flat(model.model_validate(nested).model_dump(mode="json"))
+
+    given: dict[str, Any] = {}
+    for key, value in flat(config).items():
+        if key not in identity and default(given)[key] != value:
+            given[key] = value
+    needed = [k for k in given if default({n: v for n, v in given.items() if n != k})[k] != given[k]]
+    return " ".join(f"{key}={given[key]}" for key in needed)
+
+
 def _explain(error: ValidationError, model: type[RunConfig]) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "configuration"

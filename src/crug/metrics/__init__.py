@@ -1,4 +1,5 @@
 from crug.metrics.hellinger import power_spectrum, spectral_distance
+from crug.metrics.quartiles import Quartiles, quartiles
 from crug.metrics.state_space import BinnedReference, kl
 
-__all__ = ["BinnedReference", "kl", "power_spectrum", "spectral_distance"]
+__all__ = ["BinnedReference", "Quartiles", "kl", "power_spectrum", "quartiles", "spectral_distance"]

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from crug.config import RunConfig
 from crug.evaluation import Score
+from crug.metrics import quartiles
 from crug.phases import Phase
 from crug.phases import Progress as PhaseProgress
 from crug.tasks import Task
@@ -40,6 +41,29 @@ def table(result: dict[str, Any]) -> Table:
     state = "complete" if result["completed"] else f"INCOMPLETE: {result['stopped']}"
     out.caption = f"{result['units']} units in all, {result['seconds'] / 60:.1f} minutes, {state}"
     return out
+
+
+def summary(results: list[dict[str, Any]], label: str) -> Table:
+    """Several seeds of one configuration: median and quartiles, divergent and incomplete runs counted as the worst."""
+    seeds = ", ".join(str(r["seed"]) for r in results)
+    out = Table(title=f"{results[0]['sequence']}: {label}, seeds {seeds}", title_justify="left")
+    for heading in ("task", "D_stsp own", "final", "D_H final", "units"):
+        out.add_column(heading, justify="left" if heading == "task" else "right", no_wrap=True)
+    for rows in zip(*(r["tasks"] for r in results), strict=True):
+        scores = (quartiles([row[when][m] for row in rows]) for when, m in SHOWN)
+        units = float(np.median([sum(row["units"].values()) for row in rows]))
+        out.add_row(rows[0]["name"], *map(str, scores), f"{units:g}")
+    overall = (quartiles([r["overall"][m] for r in results]) for m in ("d_stsp", "d_h"))
+    out.add_section()
+    units = float(np.median([r["units"] for r in results]))
+    out.add_row("overall (worst)", "", *map(str, overall), f"{units:g}", style="bold")
+    complete = sum(r["completed"] for r in results)
+    minutes = float(np.median([r["seconds"] for r in results])) / 60
+    out.caption = f"median +upper -lower quartile; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
+    return out
+
+
+SHOWN = (("own", "d_stsp"), ("final", "d_stsp"), ("final", "d_h"))
 
 
 class Live:
