@@ -44,7 +44,8 @@ class Phase:
 
     `begin` is the number of the earlier phase whose kept network it starts from; None opens fresh units. `size` is how
     many units the block has: drawn when it opens, or pressed down to, one least important unit after another, in the
-    first part of the phase. Checkpoints are scored after `score_from` of the epochs, every `score_every` epochs.
+    first part of the phase. Checkpoints are scored after `score_from` of the epochs, every `score_every` epochs;
+    `select` says whether the best or the last of them is kept.
     """
 
     kind: str
@@ -61,6 +62,7 @@ class Phase:
     warm: float = 0.0
     score_from: float = 0.5
     score_every: int = 16
+    select: str = "best"
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,6 @@ class Bench:
     recipe: Recipe
     scorer: TrainingScore
     threshold: float
-    best: bool
-    """Keep the best-scored checkpoint; otherwise the last."""
 
 
 def run_phase(
@@ -238,7 +238,7 @@ def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
     score = bench.scorer(*system(bench.network, block, effective))
     better = bench.scorer.total(score) < bench.scorer.total(progress.score)
     full = phase.size is None or len(block.members) <= phase.size
-    if full and (better or progress.kept is None or (last and not bench.best)):
+    if full and (progress.kept is None or (better if phase.select == "best" else last)):
         progress.kept, progress.score = (block, params), score
     return score
 

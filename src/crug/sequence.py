@@ -100,7 +100,7 @@ def learn(
     scorer = TrainingScore(task)
     hints = Hints(opening.size, task.dim, scorer.floor, scorer.weight)
     windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number))
-    bench = Bench(network, windows, method.objective, recipe, scorer, method.threshold, method.keep_best)
+    bench = Bench(network, windows, method.objective, recipe, scorer, method.threshold)
     journal = Journal(scratch, place.name, network, opening, recipe)
     history = journal.history()
     while phase := method.next_phase(history, hints):

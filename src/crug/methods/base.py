@@ -66,11 +66,6 @@ class Method(Protocol):
         """A unit whose gate is above it is kept."""
         ...
 
-    @property
-    def keep_best(self) -> bool:
-        """Keep the checkpoint with the best score on the training data; otherwise the last."""
-        ...
-
     def open(self, network: Network, dim: int) -> Opening:
         """Who learns the next task; raises Exhausted where the pool cannot hold it."""
         ...

@@ -90,7 +90,6 @@ class Crug:
         self.config = config
         self.objective = Gating(config.transfer.kind)
         self.threshold = config.gates.threshold
-        self.keep_best = config.select == "best"
 
     def open(self, network: Network, dim: int) -> Opening:
         free = network.free()
@@ -105,7 +104,7 @@ class Crug:
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         if self.config.allocation == "path":
-            return next_rung(self.config.path, self.config, self._transfer_price, history, hints)
+            return next_rung(self.config.path, self.config, self.config.select, self._transfer_price, history, hints)
         return self._price_phase(len(history))
 
     def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
@@ -135,10 +134,11 @@ class Crug:
                 price_relu=c.prices.relu,
                 price_transfer=self._transfer_price,
                 warm=c.gates.warmup * c.epochs / gated,
-                score_from=0.0 if settling else 0.5,
+                score_from=0.0 if settling else 0.9,
                 score_every=max(16, c.epochs // 50),
+                select="last" if settling else c.select,
             )
         if number == 1 and settling:
             price = 0.0 if self.objective.lateral else self._transfer_price
-            return Phase("settle", settling, between, t.lr_end, begin=0, price_transfer=price)
+            return Phase("settle", settling, between, t.lr_end, begin=0, price_transfer=price, select=c.select)
         return None

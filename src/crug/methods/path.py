@@ -33,18 +33,20 @@ class PathConfig(Section):
 
 
 def next_rung(
-    path: PathConfig, config: RunConfig, transfer: float, history: Sequence[Outcome], hints: Hints
+    path: PathConfig, config: RunConfig, select: str, transfer: float, history: Sequence[Outcome], hints: Hints
 ) -> Phase | None:
     lr, lr_end, epochs = config.training.lr, config.training.lr_end, config.epochs
 
     def opening(size: int) -> Phase:
         # the rate need not fall far: the rungs below start again from settle_lr
         rest = max(1, round(path.open * epochs))
-        return Phase("open", rest, lr, lr / 30, size=min(size, hints.available), price_transfer=transfer)
+        size = min(size, hints.available)
+        return Phase("open", rest, lr, lr / 30, size=size, price_transfer=transfer, select=select)
 
     def settling(kind: str, begin: int, size: int, part: float) -> Phase:
         length = max(1, round(part * epochs))
-        return Phase(kind, length, path.settle_lr, lr_end, begin=begin, size=size, price_transfer=transfer)
+        rates = path.settle_lr, lr_end
+        return Phase(kind, length, *rates, begin=begin, size=size, price_transfer=transfer, select=select)
 
     if not history:
         return opening(path.start)
