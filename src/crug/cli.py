@@ -27,12 +27,11 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 def _app() -> None:
     """One recurrent network learns dynamical systems one after another, and forgets none of them.
 
-    Start with [bold]crug demo[/bold]. Then [bold]crug run vlrc --out runs/vlrc-0[/bold], look at it again with
+    Start with [bold]crug demo[/bold]. Then [bold]crug run vlrc[/bold]; look at the result again with
     [bold]crug show[/bold], and prove that nothing was forgotten with [bold]crug verify[/bold].
     """
 
 
-Out = Annotated[Path, typer.Option("--out", help="Folder of the run; made if it is not there.")]
 Seed = Annotated[int, typer.Option(help="Decides the data, the network and every random draw.")]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. transfer.kind=l2; repeatable.")
@@ -50,7 +49,10 @@ def run(
     ] = None,
     set_: Sets = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
-    out: Out = Path("run"),
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Folder of the run; made if it is not there. [default: runs/SEQUENCE-METHOD-SEED]"),
+    ] = None,
 ) -> None:
     """Learn a sequence of tasks into one network.
 
@@ -59,6 +61,7 @@ def run(
     """
     chosen = methods.find(method)
     settings = _settings(chosen.Config, sequence, tasks, method, seed, epochs, config, set_ or [])
+    out = out or Path("runs") / f"{settings.sequence}-{method}-{seed}"
     result = _run(chosen, settings, out)
     console.print(table(result))
     console.print(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
@@ -88,14 +91,21 @@ def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, fil
 def _run(method: type, settings: RunConfig, out: Path) -> dict[str, Any]:
     from crug.report.figures import draw_run
 
-    with Live(settings) as live:
-        result = run_sequence(settings, method(settings), out, live)
+    try:
+        with Live(settings) as live:
+            result = run_sequence(settings, method(settings), out, live)
+    except KeyboardInterrupt:
+        typer.echo("crug: stopped; the same command goes on from here", err=True)
+        raise typer.Exit(130) from None
     draw_run(out)
     return result
 
 
 @app.command()
-def demo(seed: Seed = 0, out: Out = Path("demo")) -> None:
+def demo(
+    seed: Seed = 0,
+    out: Annotated[Path, typer.Option(help="Folder of the run; made if it is not there.")] = Path("demo"),
+) -> None:
     """Four systems, one network, nothing forgotten: a first look in a few minutes."""
     chosen = methods.find("crug")
     result = _run(chosen, _settings(chosen.Config, "vlrc", None, "crug", seed, None, None, []), out)
@@ -105,7 +115,7 @@ def demo(seed: Seed = 0, out: Out = Path("demo")) -> None:
         f"{out / 'figures' / 'portraits.png'} shows each true attractor beside the network's own: {result['units']} "
         f"units hold all four, 'own' and 'final' are equal because nothing is forgotten, and the worst D_stsp is "
         f"{worst['final']['d_stsp']:.2f} ({worst['name']}; 0 is perfect, about 15 is a failure). "
-        f"Next: crug verify {out}, or crug run blgf --out runs/blgf-0."
+        f"Next: crug verify {out}, or four other systems: crug run blgf."
     )
 
 
@@ -190,9 +200,6 @@ def main() -> None:
     except PermissionError as error:
         typer.echo(f"crug: {error.filename}: {error.strerror}; choose another --out", err=True)
         raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("\ncrug: stopped; the same command goes on from here", err=True)
-        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":
