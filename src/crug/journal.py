@@ -47,7 +47,7 @@ class Journal:
             arrays[f"optimiser.{i}"] = np.asarray(leaf)
         if progress.kept:
             arrays |= self._pack(*progress.kept, "kept.")
-        numbers = [index, progress.epoch, progress.loss, *progress.score, progress.seconds]
+        numbers = [index, progress.epoch, progress.loss, *progress.score, progress.seconds, progress.stumbles]
         arrays |= {"numbers": np.array(numbers, np.float64), "curves": _table(progress)}
         store.write_arrays(self.running, arrays)
 
@@ -56,7 +56,7 @@ class Journal:
         if not self.running.exists():
             return None
         arrays = store.read_arrays(self.running)
-        number, epoch, loss, d_stsp, d_h, seconds = arrays["numbers"]
+        number, epoch, loss, d_stsp, d_h, seconds, stumbles = arrays["numbers"]
         if number != index:
             return None
         progress = begin(*self._unpack(arrays, "now."), self.recipe)
@@ -64,7 +64,7 @@ class Journal:
         stored = [jnp.asarray(arrays[f"optimiser.{i}"]) for i in range(len(leaves))]
         progress.state = progress.state._replace(optimiser=jax.tree.unflatten(structure, stored))
         progress.epoch, progress.loss, progress.seconds = int(epoch), float(loss), float(seconds)
-        progress.score = Score(float(d_stsp), float(d_h))
+        progress.score, progress.stumbles = Score(float(d_stsp), float(d_h)), int(stumbles)
         progress.kept = self._unpack(arrays, "kept.") if "kept.units" in arrays else None
         progress.curves = [tuple(row) for row in arrays["curves"]]
         return progress

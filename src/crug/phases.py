@@ -98,6 +98,7 @@ class Progress:
     loss: float = np.inf
     kept: tuple[Block, Params] | None = None
     score: Score = DIVERGENT
+    stumbles: int = 0
     curves: list[tuple[float, ...]] = field(default_factory=list)
     seconds: float = 0.0
 
@@ -124,17 +125,17 @@ def run_phase(
     report: Callable[[Progress], None],
 ) -> None:
     """Run `progress` to the end of the phase. `save` is called every minute or so, `report` after every chunk."""
-    numbers = controls(phase)
     saved = time.monotonic()
     while progress.epoch < phase.epochs:
         began = time.monotonic()
         _press(bench, phase, progress, key)
         count = min(_stop(phase, progress.epoch) - progress.epoch, phase.epochs - progress.epoch)
+        before = progress.state
         progress.state, losses = train_epochs(
             progress.state,
             progress.block.fixed,
             bench.windows,
-            numbers,
+            controls(phase, STUMBLE_RATE**progress.stumbles),
             key,
             jnp.int32(progress.epoch),
             jnp.int32(count),
@@ -144,6 +145,9 @@ def run_phase(
         progress.epoch += count
         losses = np.asarray(losses)[:count]
         progress.loss = float(losses.mean())
+        if not progress.loss < BLOWN_UP:
+            progress.state = start(before.params, bench.recipe)
+            progress.stumbles += 1
         score = _score(bench, phase, progress)
         if phase.gates:
             _drop_closed(bench, progress)
@@ -155,7 +159,14 @@ def run_phase(
             saved = time.monotonic()
 
 
-def controls(phase: Phase) -> dict[str, jax.Array]:
+BLOWN_UP, STUMBLE_RATE = 10.0, 0.5
+"""A loss ten times the variance of the data means that the network has become unstable: training goes on from before,
+with this part of the rate."""
+
+
+def controls(phase: Phase, rate: float = 1.0) -> dict[str, jax.Array]:
+    """A phase's numbers as the compiled epochs take them."""
+    phase = replace(phase, lr=phase.lr * rate, lr_end=phase.lr_end * rate)
     names = ("epochs", "lr", "lr_end", "gates", "gate_lr", "price_linear", "price_relu", "price_transfer", "warm")
     return {name: jnp.float32(getattr(phase, name)) for name in names}
 
