@@ -1,6 +1,7 @@
 """The command line: what it prints, and that every mistake gets one helpful line."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -76,8 +77,6 @@ def test_show_verify_and_figures(folder):
 
 
 def test_a_damaged_checkpoint_is_named_and_nothing_is_lost(folder, tmp_path):
-    import shutil
-
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)
     (copy / "result.json").unlink()
@@ -99,8 +98,6 @@ def test_a_damaged_checkpoint_is_named_and_nothing_is_lost(folder, tmp_path):
 
 
 def test_verify_fails_on_a_nudged_weight(folder, tmp_path):
-    import shutil
-
     shutil.copytree(folder, tmp_path / "copy")
     file = tmp_path / "copy" / "network.safetensors"
     arrays = store.read_arrays(file)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import pytest
 
 from crug import phases, store
 from crug.bench import Quiet
+from crug.errors import CrugError
 from crug.evaluation import free_run
 from crug.methods import find
 from crug.network import from_arrays
@@ -108,6 +110,19 @@ def test_interrupted_inside_a_phase_goes_on_to_the_same_bits(tmp_path, monkeypat
     assert pair[0] == pair[1]
 
 
+def test_a_damaged_file_of_the_task_under_way_costs_only_that_phase(tmp_path):
+    settings = {"tasks": TASKS[:1], "sequence": "one"}
+    expected = go(tmp_path / "whole", **settings)
+    with pytest.raises(KeyboardInterrupt):
+        go(tmp_path / "broken", Interrupting(9), **settings)
+    damaged = tmp_path / "broken" / "progress" / "phase-001.safetensors"
+    damaged.write_bytes(damaged.read_bytes()[:-20])
+    with pytest.raises(CrugError, match=r"phase-001\.safetensors: damaged checkpoint"):
+        go(tmp_path / "broken", **settings)
+    damaged.unlink()
+    assert without_times(go(tmp_path / "broken", **settings)) == without_times(expected)
+
+
 @pytest.mark.slow
 def test_killed_twice_the_same_command_ends_with_the_same_result(tmp_path):
     def command(out):
@@ -132,8 +147,6 @@ def test_killed_twice_the_same_command_ends_with_the_same_result(tmp_path):
 
 
 def test_verify_sees_one_nudged_weight(finished, tmp_path):
-    import shutil
-
     shutil.copytree(finished[0], tmp_path / "copy")
     file = tmp_path / "copy" / "network.safetensors"
     arrays = store.read_arrays(file)
@@ -154,7 +167,5 @@ def test_an_exhausted_pool_is_an_outcome_not_a_crash(tmp_path):
 
 
 def test_a_folder_of_another_run_is_refused(finished):
-    from crug.errors import CrugError
-
     with pytest.raises(CrugError, match=r"holds another run \(seed is 0 there, 3 here\)"):
         go(finished[0], seed=3)

@@ -28,10 +28,12 @@ class Journal:
             store.clear(folder)
 
     def history(self) -> list[Outcome]:
-        """The phases that are over."""
+        """The phases that are over, as far as what they kept is still there."""
         if not self.log.exists():
             return []
-        return [Outcome.from_json(o) for o in store.read_json(self.log)["outcomes"]]
+        outcomes = [Outcome.from_json(o) for o in store.read_json(self.log)["outcomes"]]
+        missing = (i for i in range(len(outcomes)) if not self._file(i).exists())
+        return outcomes[: next(missing, len(outcomes))]
 
     def beginning(self, phase: Phase) -> tuple[Block, Params]:
         """What a phase starts from: fresh units, or the network that an earlier phase kept."""
