@@ -55,8 +55,7 @@ def test_presses_to_the_size_asked_for_and_never_drops_a_readout(bench):
 def test_keeps_the_best_or_the_last(bench):
     phase = Phase("open", 64, 3e-2, 3e-3, score_from=0.0)
     best, last = go(bench, phase), go(bench, replace(phase, select="last"))
-    assert best.kept is not None
-    assert last.kept is not None
-    assert bench.scorer.total(best.score) <= bench.scorer.total(last.score)
-    assert np.array_equal(last.kept[1]["W"], last.state.params["W"])
-    assert not np.array_equal(last.kept[1]["W"], best.kept[1]["W"]) or best.score == last.score
+    scores = [bench.scorer.total(phases.Score(*row[6:8])) for row in best.curves if np.isfinite(row[6])]
+    assert len(scores) >= 4
+    assert bench.scorer.total(best.score) == min(scores)
+    assert bench.scorer.total(last.score) == scores[-1]

@@ -64,9 +64,6 @@ class TrainingScore:
     Rollouts are half as long again as a piece, after a transient of half a piece, as in the paper (40,000 steps less
     10,000 against 20,000). Every rollout is compared with every piece. `floor` is the same number for the pieces'
     own neighbours in place of rollouts: a perfect model scores about that, and nothing can be told below it.
-
-    A checkpoint that comes out best of many is partly lucky: `confirm` scores it again from twice as many other starts,
-    and only that number counts.
     """
 
     def __init__(self, task: Task, starts: int = STARTS, pieces: int = 5, hellinger_weight: float = 5.0):
@@ -74,8 +71,7 @@ class TrainingScore:
         length = self.length = min(SPECTRUM, len(x) // pieces)
         self.weight = hellinger_weight
         self.steps, self.skip = 2 * length, length // 2
-        places = np.linspace(0, len(x) - 1, 3 * starts).astype(int)
-        self.first, self.others = x[places[1::3]], x[np.delete(places, np.s_[1::3])]
+        self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
         self.bins = BinnedReference(x)
         cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
         self.truths = [density for cut in cuts if (density := self.bins.density(cut)) is not None]
@@ -91,21 +87,14 @@ class TrainingScore:
 
     def __call__(self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
         """The score of a system (parameters a, W, h and floor, with the encoder's rows and the readout's positions)."""
-        return self._roll(self.first, system, encoder, readout)
-
-    def confirm(self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
-        return self._roll(self.others, system, encoder, readout)
-
-    def _roll(self, x0: np.ndarray, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
-        x0 = x0.astype(np.float32)
-        z0 = x0 @ encoder.T
-        z0[:, readout] = x0
+        z0 = self.x0 @ encoder.T
+        z0[:, readout] = self.x0
         s = system
         generated = np.asarray(rollout(s["a"], s["W"], s["h"], s["floor"], z0, readout, self.steps, self.skip))
         return self._mean(generated) if np.isfinite(generated).all() else DIVERGENT
 
     def _mean(self, generated, own: bool = False) -> Score:
-        """The mean score of all rollouts but the worst fifth: an unlucky start is forgiven, a habit is not."""
+        """The mean score of all rollouts but the worst: one unlucky start is forgiven, two are not."""
         scores = []
         for i, g in enumerate(generated):
             density, spectrum = self.bins.density(g), power_spectrum(g[: self.length], self.sigma)
@@ -115,5 +104,5 @@ class TrainingScore:
             d_stsp = float(np.mean([kl(self.truths[j], density) for j in against]))
             d_h = float(np.mean([min(1.0, spectral_distance(self.spectra[j], spectrum)) for j in against]))
             scores.append(Score(d_stsp, d_h))
-        kept = sorted(scores, key=self.total)[: max(1, 4 * len(scores) // 5)]
+        kept = sorted(scores, key=self.total)[: max(1, len(scores) - 1)]
         return Score(*(float(v) for v in np.mean(kept, axis=0)))

@@ -246,14 +246,11 @@ def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
         return None
     block, params = absorbed(bench, phase, progress.block, progress.state.params)
     effective = bench.objective.effective(params, block.fixed, controls(replace(phase, gates=False)))
-    whole = system(bench.network, block, effective)
-    score, total = bench.scorer(*whole), bench.scorer.total
-    pressed = phase.size is None or len(block.members) <= phase.size
-    promising = total(score) < total(progress.score) if phase.select == "best" else last
-    if pressed and (progress.kept is None or promising):
-        confirmed = bench.scorer.confirm(*whole)
-        if progress.kept is None or phase.select == "last" or total(confirmed) < total(progress.score):
-            progress.kept, progress.score = (block, params), confirmed
+    score = bench.scorer(*system(bench.network, block, effective))
+    better = bench.scorer.total(score) < bench.scorer.total(progress.score)
+    full = phase.size is None or len(block.members) <= phase.size
+    if full and (progress.kept is None or (better if phase.select == "best" else last)):
+        progress.kept, progress.score = (block, params), score
     return score
 
 
