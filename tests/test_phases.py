@@ -59,3 +59,5 @@ def test_keeps_the_best_or_the_last(bench):
     assert len(scores) >= 4
     assert bench.scorer.total(best.score) == min(scores)
     assert bench.scorer.total(last.score) == scores[-1]
+    assert last.kept is not None
+    assert np.array_equal(last.kept[1]["W"], last.state.params["W"])

@@ -145,7 +145,7 @@ def run_phase(
         progress.epoch += count
         losses = np.asarray(losses)[:count]
         progress.loss = float(losses.mean())
-        if not progress.loss < BLOWN_UP:
+        if not losses[-1] < BLOWN_UP:
             progress.state = start(before.params, bench.recipe)
             progress.stumbles += 1
         score = _score(bench, phase, progress)
