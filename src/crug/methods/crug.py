@@ -117,7 +117,10 @@ class Crug:
         return self.config.transfer.strength if self.objective.transfer in ("l0", "l1", "l2") else 0.0
 
     def _price_phase(self, number: int) -> Phase | None:
-        """Gates under the price, then, if asked for, the kept units without it: one decay of the rate over both."""
+        """Gates under the price, then, if asked for, the kept units without it.
+
+        The cut leaves a network that has to find its dynamics again, so settling begins at the full rate.
+        """
         c, t = self.config, self.config.training
         settling = round(c.settle * c.epochs)
         gated = c.epochs - settling
@@ -140,5 +143,5 @@ class Crug:
             )
         if number == 1 and settling:
             price = 0.0 if self.objective.lateral else self._transfer_price
-            return Phase("settle", settling, between, t.lr_end, begin=0, price_transfer=price, select=c.select)
+            return Phase("settle", settling, t.lr, t.lr_end, begin=0, price_transfer=price, select=c.select)
         return None
