@@ -1,4 +1,4 @@
-"""Generated data: the same bits everywhere, for ever."""
+"""Generated data: pinned, and plain IEEE arithmetic."""
 
 import hashlib
 

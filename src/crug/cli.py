@@ -106,7 +106,7 @@ def demo(
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the run; made if it is not there.")] = Path("demo"),
 ) -> None:
-    """Four systems, one network, nothing forgotten: a first look in a few minutes."""
+    """Four systems, one network, nothing forgotten: a first look in about eight minutes."""
     chosen = methods.find("crug")
     result = _run(chosen, _settings(chosen.Config, "vlrc", None, "crug", seed, None, None, []), out)
     console.print(table(result))

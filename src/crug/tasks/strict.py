@@ -1,4 +1,4 @@
-"""Integration that gives the same bits everywhere.
+"""Integration that leaves no rounding to the compiler.
 
 A compiler may contract a product and a sum into one rounding, and on a chaotic system a single rounding is another
 trajectory. `strict` rewrites a function so that every product passes through an integer operation, which no compiler
