@@ -30,7 +30,7 @@ def bench():
 def go(bench, phase, progress=None):
     if progress is None:
         block, params = open_block(bench.network, np.arange(20), np.arange(2), NOBODY)
-        progress = begin(block, params, RECIPE)
+        progress = begin(block, params, RECIPE, Gating())
     run_phase(bench, phase, 0, progress, jax.random.key(0), lambda _: None, lambda _: None)
     return progress
 
@@ -46,7 +46,7 @@ def test_a_blow_up_is_undone_and_the_rate_lowered(bench, monkeypatch):
 def test_presses_to_the_size_asked_for_and_never_drops_a_readout(bench):
     opened = go(bench, Phase("open", 30, 3e-2, 3e-3))
     assert opened.kept is not None
-    pressed = go(bench, Phase("rung", 40, 1e-2, 1e-3, begin=0, size=7), begin(*opened.kept, RECIPE))
+    pressed = go(bench, Phase("rung", 40, 1e-2, 1e-3, begin=0, size=7), begin(*opened.kept, RECIPE, Gating()))
     result = outcome(Phase("rung", 40, 1e-2, 1e-3), pressed)
     assert result.units == 7
     assert pressed.block.members[:2].tolist() == [0, 1]

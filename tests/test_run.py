@@ -65,7 +65,7 @@ def test_nothing_is_forgotten_to_the_bit(tmp_path, kind):
 def test_result_has_its_schema_and_the_history_its_curve(finished):
     folder, result = finished
     assert set(result) == {
-        *("sequence", "method", "seed", "config", "tasks", "overall", "units", "completed", "seconds")
+        *("sequence", "method", "seed", "config", "tasks", "overall", "units", "memory_bytes", "completed", "seconds")
     }
     assert json.loads((folder / "result.json").read_text())["tasks"][0]["name"] == "van-der-pol"
     assert result["overall"]["d_stsp"] == max(row["final"]["d_stsp"] for row in result["tasks"])

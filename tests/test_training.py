@@ -61,7 +61,7 @@ def test_compacted_training_equals_uncompacted(x):
     network, block, params = opened()
     windows = make_windows(network, NOBODY, x, RECIPE, np.random.default_rng(0))
     closed = params["log_alpha"].at[jnp.array([3, 4, 9, 10, 11, 16, 17, 18, 23])].set(-4.0)
-    state, _ = go(start({**params, "log_alpha": closed}, RECIPE), block, windows, PRICED, 0, 8)
+    state, _ = go(start({**params, "log_alpha": closed}, RECIPE, Gating()), block, windows, PRICED, 0, 8)
     g = np.asarray(gate(state.params["log_alpha"]))
     keep = np.flatnonzero((g > 0) | (np.arange(len(g)) < 2))
     assert len(keep) == 15
@@ -82,10 +82,10 @@ def test_a_closed_gate_never_opens_and_has_no_influence(x):
     network, block, params = opened()
     windows = make_windows(network, NOBODY, x, RECIPE, np.random.default_rng(0))
     closed = params["log_alpha"].at[5].set(-4.0)
-    state, _ = go(start({**params, "log_alpha": closed}, RECIPE), block, windows, PRICED, 0, 8)
+    state, _ = go(start({**params, "log_alpha": closed}, RECIPE, Gating()), block, windows, PRICED, 0, 8)
     assert float(state.params["log_alpha"][5]) == -4.0
     other = {**params, "log_alpha": closed, "a": params["a"].at[5].set(77.0)}
-    again, _ = go(start(other, RECIPE), block, windows, PRICED, 0, 8)
+    again, _ = go(start(other, RECIPE, Gating()), block, windows, PRICED, 0, 8)
     assert np.array_equal(state.params["W"], again.params["W"])
 
 
@@ -93,21 +93,21 @@ def test_the_price_closes_gates_and_learning_lowers_the_loss(x):
     network, block, params = opened()
     windows = make_windows(network, NOBODY, x, RECIPE, np.random.default_rng(0))
     free = Phase("open", 30, 5e-2, 5e-3)
-    _, losses = go(start(params, RECIPE), block, windows, free, 0, 30)
+    _, losses = go(start(params, RECIPE, Gating()), block, windows, free, 0, 30)
     assert float(losses[29]) < 0.5 * float(losses[0])
-    priced, _ = go(start(params, RECIPE), block, windows, replace(PRICED, gate_lr=1.0), 0, 30)
+    priced, _ = go(start(params, RECIPE, Gating()), block, windows, replace(PRICED, gate_lr=1.0), 0, 30)
     assert float(gate(priced.params["log_alpha"])[2:].mean()) < 0.5
 
 
 def test_same_seed_same_bits_and_chunks_do_not_matter(x):
     network, block, params = opened()
     windows = make_windows(network, NOBODY, x, RECIPE, np.random.default_rng(0))
-    whole, _ = go(start(params, RECIPE), block, windows, PRICED, 0, 10)
-    part, _ = go(start(params, RECIPE), block, windows, PRICED, 0, 3)
+    whole, _ = go(start(params, RECIPE, Gating()), block, windows, PRICED, 0, 10)
+    part, _ = go(start(params, RECIPE, Gating()), block, windows, PRICED, 0, 3)
     part, _ = go(part, block, windows, PRICED, 3, 7)
     for name in whole.params:
         assert np.array_equal(whole.params[name], part.params[name])
-    other, _ = go(start(params, RECIPE), block, windows, PRICED, 0, 10, key=1)
+    other, _ = go(start(params, RECIPE, Gating()), block, windows, PRICED, 0, 10, key=1)
     assert not np.array_equal(whole.params["W"], other.params["W"])
 
 
@@ -122,7 +122,7 @@ def test_transfer_learns_from_committed_units_without_touching_them(x, kind):
     _, block, params = opened(feeders=units, network=network)
     windows = make_windows(network, units, x, RECIPE, np.random.default_rng(0))
     phase = Phase("price", 20, 1e-2, 1e-3, gates=True, gate_lr=0.1, price_transfer=1e-3)
-    state, losses = go(start(params, RECIPE), block, windows, phase, 0, 20, Gating(kind))
+    state, losses = go(start(params, RECIPE, Gating()), block, windows, phase, 0, 20, Gating(kind))
     assert np.asarray(state.params["V"]).any()
     assert float(losses[19]) < float(losses[0])
     moved = not np.array_equal(state.params["lateral"], params["lateral"])
@@ -162,7 +162,7 @@ def test_stored_drive_is_what_the_committed_units_do(x):
 def test_unit_costs_are_the_losses_without_each_unit(x):
     network, block, params = opened()
     windows = make_windows(network, NOBODY, x, RECIPE, np.random.default_rng(0))
-    state, _ = go(start(params, RECIPE), block, windows, Phase("open", 20, 1e-2, 1e-3), 0, 20)
+    state, _ = go(start(params, RECIPE, Gating()), block, windows, Phase("open", 20, 1e-2, 1e-3), 0, 20)
     effective = Gating().effective(state.params, block.fixed, controls(Phase("open", 1, 1e-3, 1e-3)))
     index = jnp.arange(8)
     costs = unit_costs(effective, block.fixed, windows, index, RECIPE)

@@ -72,7 +72,7 @@ def engine_epoch(M: int, P: int) -> Timed:
     block, params = open_block(network, np.arange(M), np.arange(task.dim), nobody)
     windows = make_windows(network, nobody, task.train, recipe, np.random.default_rng(0))
     phase = Phase("price", 1000, 1e-3, 1e-5, gates=True, gate_lr=5e-3, price_linear=1e-3, price_relu=1e-3)
-    state, numbers, key = start(params, recipe), controls(phase), jax.random.key(0)
+    state, numbers, key = start(params, recipe, Gating()), controls(phase), jax.random.key(0)
 
     def go() -> None:
         one = jnp.int32(1)

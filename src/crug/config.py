@@ -6,7 +6,7 @@ import json
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -46,7 +46,7 @@ class TrainingConfig(Section):
     optimiser: Annotated[Literal["radam", "adam"], Field(description="rule of the gradient step")] = "radam"
     lr: Annotated[Positive, Field(description="learning rate at the start of a task")] = 1e-3
     lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-5
-    gate_lr: Annotated[Positive, Field(description="learning rate of the gates")] = 5e-3
+    gate_lr: Annotated[Positive, Field(description="learning rate of the gates, the same throughout")] = 1e-3
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
 
@@ -62,6 +62,18 @@ class RunConfig(Section):
     network: NetworkConfig = NetworkConfig()
     training: TrainingConfig = TrainingConfig()
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {}
+    """By sequence, the settings that the paper found best for it, where they are not the defaults."""
+    search: ClassVar[dict[str, tuple[float, float]]] = {}
+    """By setting, the range over which the paper searched; where it names none, the span of its tables."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _presets(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
+        return with_defaults(values, cls.presets.get(values.get("sequence", ""), {}))
+
     def recipe(self, samples: int) -> Recipe:
         """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""
         t = self.training
@@ -76,6 +88,15 @@ class RunConfig(Section):
             range_weight=t.range_weight,
             fixed_windows=t.windows == "fixed",
         )
+
+
+def with_defaults(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+    """`values`, and where they say nothing, `defaults`; section by section."""
+    merged = {**defaults, **values}
+    for key, default in defaults.items():
+        if isinstance(default, dict) and isinstance(merged[key], dict):
+            merged[key] = {**default, **merged[key]}
+    return merged
 
 
 C = TypeVar("C", bound=RunConfig)
@@ -150,18 +171,21 @@ def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
             for k, v in (flat(value, f"{name}.").items() if isinstance(value, dict) else [(name, value)])
         }
 
-    def default(given: dict[str, Any]) -> dict[str, Any]:
-        nested: dict[str, Any] = {key: config[key] for key in identity}
-        for key, value in given.items():
-            _put(nested, key.split("."), value, key)
-        return flat(model.model_validate(nested).model_dump(mode="json"))
+    def same_without(key: str, given: dict[str, Any]) -> bool:
+        nested: dict[str, Any] = {name: config[name] for name in identity}
+        for name, value in given.items():
+            if name != key:
+                _put(nested, name.split("."), value, name)
+        try:
+            return flat(model.model_validate(nested).model_dump(mode="json"))[key] == given[key]
+        except ValidationError:
+            return False
 
-    given: dict[str, Any] = {}
-    for key, value in flat(config).items():
-        if key not in identity and default(given)[key] != value:
-            given[key] = value
-    needed = [k for k in given if default({n: v for n, v in given.items() if n != k})[k] != given[k]]
-    return " ".join(f"{key}={given[key]}" for key in needed)
+    given = {key: value for key, value in flat(config).items() if key not in identity}
+    for key in list(given):
+        if same_without(key, given):
+            del given[key]
+    return " ".join(f"{key}={value}" for key, value in given.items())
 
 
 def _explain(error: ValidationError, model: type[RunConfig]) -> str:

@@ -87,11 +87,17 @@ class TrainingScore:
 
     def __call__(self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
         """The score of a system (parameters a, W, h and floor, with the encoder's rows and the readout's positions)."""
+        generated = self.run(system, encoder, readout, readout)
+        return self._mean(generated) if np.isfinite(generated).all() else DIVERGENT
+
+    def run(
+        self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray, watched: np.ndarray
+    ) -> np.ndarray:
+        """What the units `watched` do in the rollouts that are scored, (starts, steps, len(watched))."""
         z0 = self.x0 @ encoder.T
         z0[:, readout] = self.x0
         s = system
-        generated = np.asarray(rollout(s["a"], s["W"], s["h"], s["floor"], z0, readout, self.steps, self.skip))
-        return self._mean(generated) if np.isfinite(generated).all() else DIVERGENT
+        return np.asarray(rollout(s["a"], s["W"], s["h"], s["floor"], z0, watched, self.steps, self.skip))
 
     def _mean(self, generated, own: bool = False) -> Score:
         """The mean score of all rollouts but the worst: one unlucky start is forgiven, two are not."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -14,16 +13,18 @@ from crug.evaluation import Score
 from crug.methods.base import Opening
 from crug.network import Network
 from crug.phases import CURVES, Outcome, Phase, Progress, begin
-from crug.training import Block, Params, Recipe, make_block, open_block
+from crug.training import Block, Objective, Params, Recipe, State, make_block, open_block
 
 Arrays = dict[str, np.ndarray]
 
 
 class Journal:
-    def __init__(self, folder: Path, name: str, network: Network, opening: Opening, recipe: Recipe):
+    def __init__(
+        self, folder: Path, name: str, network: Network, opening: Opening, recipe: Recipe, objective: Objective
+    ):
         self.folder, self.name = folder, name
-        self.network, self.opening, self.recipe = network, opening, recipe
-        self.log, self.running = folder / "history.json", folder / "running.safetensors"
+        self.network, self.opening, self.recipe, self.objective = network, opening, recipe, objective
+        self.log, self.under_way = folder / "history.json", folder / "running.safetensors"
         if self.log.exists() and store.read_json(self.log)["task"] != name:
             store.clear(folder)
 
@@ -35,36 +36,38 @@ class Journal:
         missing = (i for i in range(len(outcomes)) if not self._file(i).exists())
         return outcomes[: next(missing, len(outcomes))]
 
-    def beginning(self, phase: Phase) -> tuple[Block, Params]:
-        """What a phase starts from: fresh units, or the network that an earlier phase kept."""
+    def beginning(self, phase: Phase) -> Progress:
+        """What a phase starts from: units as the network has them, or what an earlier phase kept."""
         if phase.begin is None:
             units = self.opening.units(phase.size)
-            return open_block(self.network, units, self.opening.readout, self.opening.feeders)
-        return self._unpack(store.read_arrays(self._file(phase.begin)), "kept.")
+            opened = open_block(self.network, units, self.opening.readout, self.opening.feeders)
+        else:
+            opened = self.kept(phase.begin)
+        return begin(*opened, self.recipe, self.objective)
 
     def save(self, index: int, progress: Progress) -> None:
         """The phase under way, whole: training goes on from here to the same bits."""
         arrays = self._pack(progress.block, progress.state.params, "now.")
-        for i, leaf in enumerate(jax.tree.leaves(progress.state.optimiser)):
-            arrays[f"optimiser.{i}"] = np.asarray(leaf)
+        for i, leaf in enumerate(jax.tree.leaves(progress.state[1:])):
+            arrays[f"state.{i}"] = np.asarray(leaf)
         if progress.kept:
             arrays |= self._pack(*progress.kept, "kept.")
         numbers = [index, progress.epoch, progress.loss, *progress.score, progress.seconds, progress.stumbles]
         arrays |= {"numbers": np.array(numbers, np.float64), "curves": _table(progress)}
-        store.write_arrays(self.running, arrays)
+        store.write_arrays(self.under_way, arrays)
 
     def resume(self, index: int) -> Progress | None:
         """The phase under way, if it is this one."""
-        if not self.running.exists():
+        if not self.under_way.exists():
             return None
-        arrays = store.read_arrays(self.running)
+        arrays = store.read_arrays(self.under_way)
         number, epoch, loss, d_stsp, d_h, seconds, stumbles = arrays["numbers"]
         if number != index:
             return None
-        progress = begin(*self._unpack(arrays, "now."), self.recipe)
-        leaves, structure = jax.tree.flatten(progress.state.optimiser)
-        stored = [jnp.asarray(arrays[f"optimiser.{i}"]) for i in range(len(leaves))]
-        progress.state = progress.state._replace(optimiser=jax.tree.unflatten(structure, stored))
+        progress = begin(*self._unpack(arrays, "now."), self.recipe, self.objective)
+        leaves, structure = jax.tree.flatten(progress.state[1:])
+        stored = [jnp.asarray(arrays[f"state.{i}"]) for i in range(len(leaves))]
+        progress.state = State(progress.state.params, *jax.tree.unflatten(structure, stored))
         progress.epoch, progress.loss, progress.seconds = int(epoch), float(loss), float(seconds)
         progress.score, progress.stumbles = Score(float(d_stsp), float(d_h)), int(stumbles)
         progress.kept = self._unpack(arrays, "kept.") if "kept.units" in arrays else None
@@ -74,28 +77,24 @@ class Journal:
     def finish(self, index: int, progress: Progress, history: list[Outcome]) -> None:
         """A phase is over: its network first, the log that vouches for it last."""
         assert progress.kept is not None
-        store.write_arrays(self._file(index), self._pack(*progress.kept, "kept.") | {"curves": _table(progress)})
+        running = {f"running.{name}": np.asarray(value) for name, value in progress.state.running.items()}
+        kept = self._pack(*progress.kept, "kept.")
+        store.write_arrays(self._file(index), kept | running | {"curves": _table(progress)})
         store.write_json(self.log, {"task": self.name, "outcomes": [o.to_json() for o in history]})
-        self.running.unlink(missing_ok=True)
+        self.under_way.unlink(missing_ok=True)
 
-    def commitment(self, index: int) -> dict[str, Any]:
-        """The arguments of `network.commit` for the network that a phase kept."""
-        block, params = self._unpack(store.read_arrays(self._file(index)), "kept.")
-        members = block.members
-        order = np.argsort(members)
-        p = {name: np.asarray(value) for name, value in params.items()}
-        C = self.network.C[members]
-        parameters = {"a": p["a"][order], "W": p["W"][np.ix_(order, order)], "V": p["V"][order], "h": p["h"][order]}
-        return {
-            "units": members[order],
-            "readout": members[: block.dim],
-            "parameters": {**parameters, "C": C[order]},
-            "feeders": block.feeders,
-        }
+    def kept(self, index: int) -> tuple[Block, Params]:
+        """What a phase kept."""
+        return self._unpack(store.read_arrays(self._file(index)), "kept.")
+
+    def running(self, index: int) -> Arrays:
+        """The objective's running account at the end of a phase."""
+        return _part(store.read_arrays(self._file(index)), "running.")
 
     def curves(self, phases: int) -> Arrays:
         """The learning curves of all phases, one array a column."""
-        table = np.concatenate([store.read_arrays(self._file(i))["curves"] for i in range(phases)])
+        tables = [store.read_arrays(self._file(i))["curves"] for i in range(phases)]
+        table = np.concatenate([*tables, np.empty((0, len(CURVES)))])
         return {name: table[:, i] for i, name in enumerate(CURVES)}
 
     def _file(self, index: int) -> Path:
@@ -105,9 +104,13 @@ class Journal:
         return {f"{prefix}units": block.members} | {f"{prefix}{name}": np.asarray(v) for name, v in params.items()}
 
     def _unpack(self, arrays: Arrays, prefix: str) -> tuple[Block, Params]:
-        own = {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+        own = _part(arrays, prefix)
         block = make_block(self.network, own.pop("units"), self.opening.feeders, len(self.opening.readout))
         return block, {name: jnp.asarray(value) for name, value in own.items()}
+
+
+def _part(arrays: Arrays, prefix: str) -> Arrays:
+    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
 def _table(progress: Progress) -> np.ndarray:

@@ -17,6 +17,7 @@ of all tasks it draws on. It is fixed when the task is committed, which is what 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,10 +47,17 @@ class Network:
     def committed(self) -> np.ndarray:
         return np.flatnonzero(self.owner != FREE)
 
+    def used(self) -> np.ndarray:
+        """Every unit that some task needs."""
+        return np.unique(np.concatenate([*self.runs, np.array([], np.int32)]))
+
     def units_of(self, task: int) -> dict[str, int]:
-        """How many units of each kind a task owns."""
-        own = self.owner == task
-        return {"linear": int((own & ~self.relu).sum()), "relu": int((own & self.relu).sum())}
+        """How many units of each kind a task has: its own, or, where units are shared, all that it uses."""
+        if task >= len(self.runs):
+            return {"linear": 0, "relu": 0}
+        units = self.runs[task]
+        relu = self.relu[units[np.isin(self.owner[units], (task, FREE))]]
+        return {"linear": int((~relu).sum()), "relu": int(relu.sum())}
 
 
 def create(M: int, P: int, n_max: int, rng: np.random.Generator, inputs: int = 0) -> Network:
@@ -104,6 +112,26 @@ def commit(
         owner=owner,
         readouts=(*network.readouts, np.asarray(readout, np.int32)),
         runs=(*network.runs, runs),
+    )
+
+
+def share(
+    network: Network, units: np.ndarray, readouts: Sequence[np.ndarray], parameters: dict[str, np.ndarray]
+) -> Network:
+    """Write `units` back as tasks left them, and read the next tasks out of them. Nobody owns them: any later task may
+    change them again."""
+    a, W, C, h = (x.copy() for x in (network.a, network.W, network.C, network.h))
+    a[units], h[units], C[units] = parameters["a"], parameters["h"], parameters["C"]
+    W[np.ix_(units, units)] = parameters["W"]
+    runs = np.asarray(units, np.int32)
+    return replace(
+        network,
+        a=a,
+        W=W,
+        C=C,
+        h=h,
+        readouts=(*network.readouts, *(np.asarray(r, np.int32) for r in readouts)),
+        runs=(*network.runs, *(runs for _ in readouts)),
     )
 
 

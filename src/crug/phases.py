@@ -26,6 +26,7 @@ from crug.training import (
     Params,
     Recipe,
     State,
+    View,
     Windows,
     compact,
     start,
@@ -105,7 +106,8 @@ class Progress:
 
 @dataclass(frozen=True)
 class Bench:
-    """What stays the same through all phases of a task."""
+    """What stays the same through all phases of a task. `others` are further tasks to train on, `extra` what the
+    objective is given besides the phase's numbers."""
 
     network: Network
     windows: Windows
@@ -113,6 +115,8 @@ class Bench:
     recipe: Recipe
     scorer: TrainingScore
     threshold: float
+    others: tuple[View, ...] = ()
+    extra: Params = field(default_factory=dict)
 
 
 def run_phase(
@@ -135,18 +139,19 @@ def run_phase(
             progress.state,
             progress.block.fixed,
             bench.windows,
-            controls(phase, STUMBLE_RATE**progress.stumbles),
+            controls(phase, STUMBLE_RATE**progress.stumbles) | bench.extra,
             key,
             jnp.int32(progress.epoch),
             jnp.int32(count),
             bench.objective,
             bench.recipe,
+            bench.others,
         )
         progress.epoch += count
         losses = np.asarray(losses)[:count]
         progress.loss = float(losses.mean())
         if not losses[-1] < BLOWN_UP:
-            progress.state = start(before.params, bench.recipe)
+            progress.state = start(before.params, bench.recipe, bench.objective)._replace(running=before.running)
             progress.stumbles += 1
         score = _score(bench, phase, progress)
         if phase.gates:
@@ -234,7 +239,7 @@ def absorbed(bench: Bench, phase: Phase, block: Block, params: Params) -> tuple[
     lateral = np.array(gate(params["lateral"])) > bench.threshold
     plain = {**params, **effective, "V": effective["V"] * lateral if bench.objective.lateral else effective["V"]}
     plain["log_alpha"], plain["lateral"] = jnp.full_like(params["log_alpha"], START), jnp.full(len(lateral), START)
-    block, state = compact(bench.network, block, State(plain, ()), np.flatnonzero(g > bench.threshold))
+    block, state = compact(bench.network, block, State(plain, (), {}), np.flatnonzero(g > bench.threshold))
     return block, state.params
 
 
@@ -272,5 +277,5 @@ def outcome(phase: Phase, progress: Progress) -> Outcome:
     return Outcome(phase, members - relu, relu, progress.loss, progress.score, progress.seconds)
 
 
-def begin(block: Block, params: Params, recipe: Recipe) -> Progress:
-    return Progress(block, start(params, recipe))
+def begin(block: Block, params: Params, recipe: Recipe, objective: Objective) -> Progress:
+    return Progress(block, start(params, recipe, objective))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from crug import __version__, store
@@ -14,11 +16,11 @@ from crug.config import RunConfig
 from crug.errors import Exhausted
 from crug.evaluation import Score, TrainingScore, evaluate
 from crug.journal import Journal
-from crug.methods.base import Hints, Method
-from crug.network import Network, commit, create, from_arrays, recycle, to_arrays
-from crug.phases import Bench, Outcome, Phase, Progress, begin, outcome, run_phase
+from crug.methods.base import Hints, Lesson, Memory, Method, Opening
+from crug.network import Network, create, from_arrays, to_arrays
+from crug.phases import Bench, Outcome, Phase, Progress, outcome, run_phase
 from crug.tasks import Task, load
-from crug.training import make_windows
+from crug.training import make_view, make_windows, open_block
 
 NETWORK, WINDOWS, RECYCLING = range(3)
 """Streams of randomness, so that none depends on how much another has drawn."""
@@ -40,7 +42,7 @@ class Learned:
 
     own: Score
     history: list[Outcome]
-    chosen: int
+    chosen: int | None
     floor: float
     seconds: float
 
@@ -63,23 +65,27 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     tasks = [load(name, config.seed) for name in config.tasks]
     network = create(config.network.M, config.network.P, max(t.dim for t in tasks), _rng(config, NETWORK, 0))
     learned: list[Learned] = []
+    memory: Memory = {}
     stopped = None
     for number, task in enumerate(tasks):
         place = store.task_folder(folder, number, task.name)
         if (place / "task.json").exists() and (place / "network.safetensors").exists():
             network = from_arrays(store.read_arrays(place / "network.safetensors"))
+            memory = _memory(place)
             learned.append(Learned.from_json(store.read_json(place / "task.json")))
         else:
             listener.task(number, task)
             try:
-                network, record = learn(config, method, network, number, task, folder / "progress", place, listener)
+                network, memory, record = learn(
+                    config, method, network, memory, tasks, number, folder / "progress", place, listener
+                )
             except Exhausted as why:
                 stopped = f"{task.name}: {why}"
                 break
             learned.append(record)
         listener.learned(number, task.name, learned[-1].own, network.units_of(number))
     store.write_arrays(folder / "network.safetensors", to_arrays(network))
-    result = _result(config, network, tasks, learned, stopped)
+    result = _result(config, network, memory, tasks, learned, stopped)
     store.write_json(finished, result)
     return store.decode(store.encode(result))
 
@@ -88,24 +94,25 @@ def learn(
     config: RunConfig,
     method: Method,
     network: Network,
+    memory: Memory,
+    tasks: Sequence[Task],
     number: int,
-    task: Task,
     scratch: Path,
     place: Path,
     listener: Listener,
-) -> tuple[Network, Learned]:
-    """One task: phase after phase as the method decides, then commit, recycle, evaluate and record."""
-    opening = method.open(network, task.dim)
+) -> tuple[Network, Memory, Learned]:
+    """One task: phase after phase as the method decides, then what the method makes of it, evaluated and recorded."""
+    task = tasks[number]
+    opening = method.open(network, tasks, number)
     recipe = config.recipe(len(task.train))
-    scorer = TrainingScore(task)
-    hints = Hints(opening.size, task.dim, scorer.floor, scorer.weight)
-    windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number))
-    bench = Bench(network, windows, method.objective, recipe, scorer, method.threshold)
-    journal = Journal(scratch, place.name, network, opening, recipe)
+    bench = make_bench(config, method, network, memory, tasks, number, opening)
+    scorer = bench.scorer
+    hints = Hints(number, opening.size, task.dim, scorer.floor, scorer.weight)
+    journal = Journal(scratch, place.name, network, opening, recipe, method.objective)
     history = journal.history()
     while phase := method.next_phase(history, hints):
         index = len(history)
-        progress = journal.resume(index) or begin(*journal.beginning(phase), recipe)
+        progress = journal.resume(index) or journal.beginning(phase)
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(config.seed), number), index)
         spent = sum(o.phase.epochs for o in history)
         run_phase(
@@ -119,16 +126,49 @@ def learn(
         )
         history.append(outcome(phase, progress))
         journal.finish(index, progress, history)
-    chosen = method.choose(history, hints)
-    network = commit(network, **journal.commitment(chosen))
-    network = recycle(network, _rng(config, RECYCLING, number))
+    chosen = None
+    if history:
+        chosen = method.choose(history, hints)
+        block, params = journal.kept(chosen)
+        running = {name: jnp.asarray(value) for name, value in journal.running(chosen).items()}
+        lesson = Lesson(number, tasks, block, params, running, bench.windows, recipe, scorer)
+        network, memory = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
     own = evaluate(network, number, task)
     record = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history))
     store.write_arrays(place / "curves.safetensors", journal.curves(len(history)))
+    if memory:
+        store.write_arrays(place / "memory.safetensors", memory)
     store.write_arrays(place / "network.safetensors", to_arrays(network))
     store.write_json(place / "task.json", record.to_json())
     store.clear(scratch)
-    return network, record
+    return network, memory, record
+
+
+def make_bench(
+    config: RunConfig,
+    method: Method,
+    network: Network,
+    memory: Memory,
+    tasks: Sequence[Task],
+    number: int,
+    opening: Opening,
+) -> Bench:
+    """What training of a task needs: its windows, its score, other tasks to train on, and what the method recalls."""
+    task = tasks[number]
+    recipe = config.recipe(len(task.train))
+    windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number))
+    block, _ = open_block(network, opening.units(None), opening.readout, opening.feeders)
+    others = tuple(
+        make_view(network, block, readout, pieces, recipe)
+        for readout, pieces in method.rehearse(network, tasks, number, memory)
+    )
+    extra = method.recall(memory, block)
+    return Bench(network, windows, method.objective, recipe, TrainingScore(task), method.threshold, others, extra)
+
+
+def _memory(place: Path) -> Memory:
+    file = place / "memory.safetensors"
+    return store.read_arrays(file) if file.exists() else {}
 
 
 def _rng(config: RunConfig, stream: int, task: int) -> np.random.Generator:
@@ -136,7 +176,7 @@ def _rng(config: RunConfig, stream: int, task: int) -> np.random.Generator:
 
 
 def _result(
-    config: RunConfig, network: Network, tasks: list[Task], learned: list[Learned], stopped: str | None
+    config: RunConfig, network: Network, memory: Memory, tasks: list[Task], learned: list[Learned], stopped: str | None
 ) -> dict[str, Any]:
     rows = []
     for number, task in enumerate(tasks):
@@ -152,7 +192,8 @@ def _result(
         "config": config.model_dump(mode="json"),
         "tasks": rows,
         "overall": {m: max(row["final"][m] for row in rows) for m in Score._fields},
-        "units": len(network.committed()),
+        "units": len(network.used()),
+        "memory_bytes": sum(value.nbytes for value in memory.values()),
         "completed": stopped is None,
         "seconds": round(sum(r.seconds for r in learned), 1),
     }

@@ -7,9 +7,10 @@ neither influence nor gradient.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -57,8 +58,11 @@ class Fixed(NamedTuple):
 
 
 class State(NamedTuple):
+    """What training moves on. `running` is what the objective keeps a running account of (see Objective.account)."""
+
     params: Params
     optimiser: Any
+    running: Params
 
 
 class Windows(NamedTuple):
@@ -71,23 +75,52 @@ class Windows(NamedTuple):
     high: Array
 
 
-class Objective(Protocol):
-    """What a method does to the parameters and adds to the loss. Hashable: part of what is compiled."""
+class View(NamedTuple):
+    """Another task as the same block sees it: its own data, and `order`, which puts its own readouts first."""
+
+    windows: Windows
+    fixed: Fixed
+    order: Array  # (n,)
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What a method does to the parameters and adds to the loss. Hashable: part of what is compiled.
+
+    As it stands it is the task's loss and nothing else; a method overrides what it needs. Where training is given other
+    tasks (`View`), one of them is drawn for an extra step after every `replay` steps; with 0, all tasks take turns.
+    """
+
+    replay: int = field(default=0, kw_only=True)
 
     @property
     def lateral(self) -> bool:
         """Whether the units that feed the block have gates of their own."""
-        ...
+        return False
 
-    def effective(self, params: Params, fixed: Fixed, controls: dict[str, Array]) -> Params: ...
+    def effective(self, params: Params, fixed: Fixed, controls: dict[str, Array]) -> Params:
+        """The parameters that run. A padded unit has none."""
+        on = fixed.alive
+        W = on[:, None] * params["W"] * on
+        return {"a": on * params["a"], "W": W, "V": on[:, None] * params["V"], "h": on * params["h"]}
 
     def penalty(
         self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Array], progress: Array
-    ) -> Array: ...
+    ) -> Array:
+        """What is added to the task's loss."""
+        return jnp.float32(0)
 
     def freeze(self, updates: Params, params: Params) -> Params:
         """The last word on an update, e.g. to hold a closed gate."""
-        ...
+        return updates
+
+    def begin(self, params: Params) -> Params:
+        """The account at the start of a phase, arrays by name."""
+        return {}
+
+    def account(self, running: Params, gradients: Params, change: Params) -> Params:
+        """The account after a step: the gradients of the whole loss before it, and the change that it made."""
+        return running
 
 
 @dataclass(frozen=True)
@@ -122,7 +155,7 @@ def open_block(network: Network, units: np.ndarray, readout: np.ndarray, feeders
     }
     block = make_block(network, order, np.asarray(feeders, np.int64), len(readout))
     keep = np.arange(len(order))
-    return block, {name: jnp.asarray(_gather(name, value, keep)) for name, value in params.items()}
+    return block, {name: jnp.asarray(gather(name, value, keep)) for name, value in params.items()}
 
 
 def make_block(network: Network, order: np.ndarray, feeders: np.ndarray, dim: int) -> Block:
@@ -152,12 +185,12 @@ def compact(network: Network, block: Block, state: State, keep: np.ndarray) -> t
 
     def shrink(path, leaf):
         name = next((k.key for k in reversed(path) if isinstance(k, jax.tree_util.DictKey)), None)
-        return jnp.asarray(_gather(name, np.asarray(leaf), keep)) if name in UNIT_AXES else leaf
+        return jnp.asarray(gather(name, np.asarray(leaf), keep)) if name in UNIT_AXES else leaf
 
     return smaller, jax.tree_util.tree_map_with_path(shrink, state)
 
 
-def _gather(name: str | None, value: np.ndarray, keep: np.ndarray) -> np.ndarray:
+def gather(name: str | None, value: np.ndarray, keep: np.ndarray) -> np.ndarray:
     """The kept units of one array, zero-padded again."""
     extra = padded(len(keep)) - len(keep)
     for axis in UNIT_AXES[name] if name else ():
@@ -202,8 +235,8 @@ def optimiser(recipe: Recipe) -> optax.GradientTransformation:
     return optax.chain(optax.clip_by_global_norm(recipe.clip), scale())
 
 
-def start(params: Params, recipe: Recipe) -> State:
-    return State(params, optimiser(recipe).init(params))
+def start(params: Params, recipe: Recipe, objective: Objective) -> State:
+    return State(params, optimiser(recipe).init(params), objective.begin(params))
 
 
 def window_loss(effective: Params, fixed: Fixed, windows: Windows, index: Array, recipe: Recipe) -> Array:
@@ -274,6 +307,7 @@ def train_epochs(
     count: Array,
     objective: Objective,
     recipe: Recipe,
+    others: tuple[View, ...] = (),
 ) -> tuple[State, Array]:
     """`count` (at most CHUNK) epochs from epoch `first` of a phase, and each one's mean task loss (CHUNK,).
 
@@ -282,13 +316,15 @@ def train_epochs(
     step_rule = optimiser(recipe)
     pool = len(windows.starts)
 
-    def step(epoch, state, item):
-        number, index = item
-        progress = (epoch + number / recipe.batches) / controls["epochs"]
+    def step(state, index, progress, view):
+        """One gradient step on the windows `index` of the block's own task, or of another one."""
 
         def loss(params):
             effective = objective.effective(params, fixed, controls)
-            task = window_loss(effective, fixed, windows, index, recipe)
+            if view is None:
+                task = window_loss(effective, fixed, windows, index, recipe)
+            else:
+                task = window_loss(reordered(effective, view.order), view.fixed, view.windows, index, recipe)
             return task + objective.penalty(params, effective, fixed, controls, progress), task
 
         gradients, task = jax.grad(loss, has_aux=True)(state.params)
@@ -298,8 +334,31 @@ def train_epochs(
         rate = {name: controls["gate_lr"] if name in ("log_alpha", "lateral") else lr for name in updates}
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
+        change = {name: params[name] - state.params[name] for name in params}
+        running = objective.account(state.running, gradients, change)
         good = jnp.isfinite(optax.tree.norm(gradients))
-        return jax.tree.map(lambda new, old: jnp.where(good, new, old), State(params, inner), state), task
+        new = State(params, inner, running)
+        return jax.tree.map(lambda new, old: jnp.where(good, new, old), new, state), task
+
+    def other(view, state, key, progress):
+        index = jax.random.randint(key, (recipe.batch,), 0, len(view.windows.starts))
+        return step(state, index, progress, view)
+
+    def turn(epoch, state, item):
+        """One step, on the block's own task or whichever has its turn, and a step of replay when it is due."""
+        (number, index), *rest = item
+        progress = (epoch + number / recipe.batches) / controls["epochs"]
+        if not others:
+            return step(state, index, progress, None)
+        who, key = rest
+        branches = [partial(other, view) for view in others]
+        if not objective.replay:
+            own = lambda state, key, progress: step(state, index, progress, None)  # noqa: E731
+            return lax.switch(who, [own, *branches], state, key, progress)
+        state, task = step(state, index, progress, None)
+        pause = lambda state, key, progress: (state, task)  # noqa: E731
+        state, _ = lax.switch(who, [pause, *branches], state, key, progress)
+        return state, task
 
     def epoch(i, carry):
         state, losses = carry
@@ -309,7 +368,47 @@ def train_epochs(
             index = jax.random.permutation(epoch_key, pool)[: shape[0] * shape[1]].reshape(shape)
         else:
             index = jax.random.randint(epoch_key, shape, 0, pool)
-        state, tasks = lax.scan(partial(step, first + i), state, (jnp.arange(recipe.batches), index))
+        items: tuple[Any, ...] = ((jnp.arange(recipe.batches), index),)
+        if others:
+            draw, *keys = jax.random.split(jax.random.fold_in(epoch_key, 1), 1 + recipe.batches)
+            who = turns(draw, (first + i) * recipe.batches, recipe.batches, len(others), objective.replay)
+            items = (*items, who, jnp.stack(keys))
+        state, tasks = lax.scan(partial(turn, first + i), state, items)
         return state, losses.at[i].set(tasks.mean())
 
     return lax.fori_loop(0, count, epoch, (state, jnp.zeros(CHUNK, jnp.float32)))
+
+
+def turns(key: Array, done: Array | int, steps: int, others: int, replay: int) -> Array:
+    """Whose turn it is at each of `steps` steps after the first `done`: 0 is the block's own task, k the k-th other.
+
+    In turns, everyone gets the same number of steps. With replay, it is the task of the extra step, drawn uniformly
+    after every `replay` steps; 0 means that none is due.
+    """
+    count = done + jnp.arange(steps)
+    if not replay:
+        return count % (others + 1)
+    drawn = jax.random.randint(key, (steps,), 1, others + 1) if others else jnp.zeros(steps, jnp.int32)
+    return jnp.where((count + 1) % replay == 0, drawn, 0)
+
+
+def reordered(effective: Params, order: Array) -> Params:
+    e = effective
+    return {"a": e["a"][order], "W": e["W"][order][:, order], "V": e["V"][order], "h": e["h"][order]}
+
+
+def make_view(
+    network: Network, block: Block, readout: np.ndarray, pieces: Sequence[np.ndarray], recipe: Recipe
+) -> View:
+    """Another task for the same block: `readout` are its units, pieces (T, N) its data. No window spans two pieces."""
+    members = block.members
+    place = np.searchsorted(members, readout, sorter=(sorter := np.argsort(members)))
+    first = sorter[place]
+    order = np.concatenate([first, np.setdiff1d(np.arange(len(block.units)), first)])
+    seen = make_block(network, members[order[order < len(members)]], block.feeders, len(readout))
+    ends = np.cumsum([len(piece) for piece in pieces])
+    starts = np.concatenate([np.arange(e - len(p), e - recipe.window) for e, p in zip(ends, pieces, strict=True)])
+    x = np.concatenate(pieces).astype(np.float32)
+    drive = jnp.zeros((1, recipe.window, 0), jnp.float32)
+    windows = Windows(jnp.asarray(x), jnp.asarray(starts, jnp.int32), drive, x.min(axis=0), x.max(axis=0))
+    return View(windows, seen.fixed, jnp.asarray(order, jnp.int32))

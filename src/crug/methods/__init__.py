@@ -1,13 +1,51 @@
-"""The methods by name. Registering one puts it into the command line and the contract test."""
+"""The methods by name. Registering one here puts it into the command line and the contract test."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from pathlib import Path
+from typing import Any
 
 from crug.errors import CrugError
 from crug.methods.base import Method
+from crug.methods.clnp import Clnp
 from crug.methods.crug import Crug
+from crug.methods.ewc import Ewc
+from crug.methods.interleaved import Interleaved
+from crug.methods.naive import Naive
+from crug.methods.replay import ExperienceReplay, GenerativeReplay
+from crug.methods.si import Si
+from crug.methods.xdg import Xdg
 
-METHODS: dict[str, type[Method]] = {method.name: method for method in (Crug,)}
+METHODS: dict[str, type[Method]] = {
+    method.name: method for method in (Crug, Interleaved, Naive, Ewc, Si, ExperienceReplay, GenerativeReplay, Xdg, Clnp)
+}
 
 
 def find(name: str) -> type[Method]:
-    if name not in METHODS:
-        raise CrugError(f"no method is called {name!r}; there are: {', '.join(METHODS)}")
-    return METHODS[name]
+    """The method of that name, or the one in the Python file of that path."""
+    if name in METHODS:
+        return METHODS[name]
+    if not name.endswith(".py"):
+        raise CrugError(
+            f"no method is called {name!r}; there are: {', '.join(METHODS)}, or the path of your own .py file"
+        )
+    file = Path(name)
+    if not file.is_file():
+        raise CrugError(f"--method {name}: there is no such file; start from a copy of crug/methods/_template.py")
+    spec = importlib.util.spec_from_file_location(f"crug_method_{file.stem}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise CrugError(f"--method {name}: cannot be imported ({type(error).__name__}: {error})") from error
+    own: list[Any] = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
+    found = [c for c in own if all(hasattr(c, part) for part in ("name", "summary", "Config", "open", "close"))]
+    if len(found) != 1:
+        raise CrugError(
+            f"--method {name}: it has {len(found)} method classes, one is needed; see crug/methods/_template.py"
+        )
+    return found[0]

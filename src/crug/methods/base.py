@@ -1,21 +1,30 @@
 """What a method is: a name, a configuration, and answers to the questions that the loop in sequence.py asks.
 
-The loop owns control. For every task it asks which units learn and what feeds them (`open`), then again and again what
-to do next given how it went so far (`next_phase`), and at last which phase's network to commit (`choose`). All answers
-follow from the arguments alone, so a run that was interrupted asks again and gets the same ones.
+The loop owns control. For every task it asks which units learn and what feeds them (`open`), what else to train on
+(`rehearse`), then again and again what to do next given how it went so far (`next_phase`), which phase's network to
+keep (`choose`), and what becomes of it (`close`). All answers follow from the arguments alone, so a run that was
+interrupted asks again and gets the same ones.
+
+What a method has to remember from task to task is its `Memory`: named arrays that the loop stores with the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol
 
+import jax.numpy as jnp
 import numpy as np
 
 from crug.config import RunConfig
+from crug.evaluation import TrainingScore
 from crug.network import Network
 from crug.phases import Outcome, Phase
-from crug.training import Objective
+from crug.tasks import Task
+from crug.training import UNIT_AXES, Block, Objective, Params, Recipe, Windows, gather
+
+Memory = dict[str, np.ndarray]
 
 
 class Opening(NamedTuple):
@@ -37,9 +46,17 @@ class Opening(NamedTuple):
         return np.concatenate([self.readout, self.linear[: rest - relu], self.relu[:relu]])
 
 
-class Hints(NamedTuple):
-    """What the data say before training: the number of units to draw from, and the score of a perfect model."""
+class Rehearsal(NamedTuple):
+    """Another task to train on beside the present one: the units that it is read out of, and pieces of data (T, N)."""
 
+    readout: np.ndarray
+    pieces: Sequence[np.ndarray]
+
+
+class Hints(NamedTuple):
+    """What is known before training: the task's number, the units to draw from, and the score of a perfect model."""
+
+    task: int
     available: int
     dim: int
     floor: float
@@ -47,6 +64,24 @@ class Hints(NamedTuple):
 
     def total(self, outcome: Outcome) -> float:
         return outcome.score.d_stsp + self.weight * outcome.score.d_h
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A task that has just been learned, as `close` finds it."""
+
+    number: int
+    tasks: Sequence[Task]
+    block: Block
+    params: Params  # of the block, without gates
+    running: Params  # the objective's account at the end of training
+    windows: Windows
+    recipe: Recipe
+    scorer: TrainingScore
+
+    @property
+    def task(self) -> Task:
+        return self.tasks[self.number]
 
 
 class Method(Protocol):
@@ -66,10 +101,44 @@ class Method(Protocol):
         """A unit whose gate is above it is kept."""
         ...
 
-    def open(self, network: Network, dim: int) -> Opening:
-        """Who learns the next task; raises Exhausted where the pool cannot hold it."""
+    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+        """Who learns task `number`; raises Exhausted where the pool cannot hold it."""
+        ...
+
+    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+        """Other tasks to train on while this one is learned."""
+        ...
+
+    def recall(self, memory: Memory, block: Block) -> Params:
+        """What the objective is given as `controls` besides the phase's numbers."""
         ...
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None: ...
 
     def choose(self, history: Sequence[Outcome], hints: Hints) -> int: ...
+
+    def close(
+        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Network, Memory]:
+        """The network and the memory with which the next task begins."""
+        ...
+
+
+LEARNED = ("a", "W", "h")
+"""The parameters that learn under every method."""
+
+
+def in_block(block: Block, parameters: dict[str, np.ndarray]) -> Params:
+    """Arrays over the whole network, by the parameter they belong to, in the order of the block."""
+    return {name: jnp.asarray(gather(name, value, block.members)) for name, value in parameters.items()}
+
+
+def by_unit(block: Block, params: Params) -> dict[str, np.ndarray]:
+    """The inverse: the block's arrays in ascending order of its units, without padding."""
+    order = np.argsort(block.members)
+    found = {}
+    for name, value in params.items():
+        found[name] = np.asarray(value)
+        for axis in UNIT_AXES[name]:
+            found[name] = np.take(found[name], order, axis=axis)
+    return found

@@ -12,20 +12,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
-import numpy as np
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, RunConfig, Section, Share
-from crug.errors import Exhausted
-from crug.methods.base import Hints, Opening
+from crug.config import NonNegative, RunConfig, Section, Share, with_defaults
+from crug.methods.base import Hints
 from crug.methods.gating import Gating
+from crug.methods.isolating import Isolating
 from crug.methods.path import PathConfig, choose, next_rung
-from crug.network import Network
 from crug.phases import Outcome, Phase
 
-PAPER_PRICES = {"blgf": {"linear": 2.94e-3, "relu": 3.36e-3}}
-PAPER_TRANSFER = {"blgf": 1.44e-1}
-PATH_DEFAULTS = {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1, "range_weight": 100.0}
+PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1, "range_weight": 100.0}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 
 
@@ -58,49 +54,35 @@ class CrugConfig(RunConfig):
     transfer: TransferConfig = TransferConfig()
     path: PathConfig = PathConfig()
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "blgf": {"prices": {"linear": 2.94e-3, "relu": 3.36e-3}, "transfer": {"strength": 1.44e-1}}
+    }
+    search: ClassVar[dict[str, tuple[float, float]]] = {
+        "prices.linear": (1.5e-4, 3e-3),
+        "prices.relu": (5e-4, 3.4e-3),
+        "transfer.strength": (3e-5, 3e-1),
+    }
+
     @model_validator(mode="before")
     @classmethod
-    def _defaults(cls, values: Any) -> Any:
-        """Defaults that follow from the allocation and the sequence; whatever is given wins."""
-        if not isinstance(values, dict):
+    def _path_defaults(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or values.get("allocation", "path") != "path":
             return values
-        values = dict(values)
-
-        def fill(section: str, defaults: dict[str, Any]) -> None:
-            given = values.get(section, {})
-            if isinstance(given, dict):
-                values[section] = {**defaults, **given}
-
-        if values.get("allocation", "path") == "path":
-            fill("training", PATH_DEFAULTS)
-            values.setdefault("epochs", 4000)
-        fill("prices", PAPER_PRICES.get(values.get("sequence", ""), {}))
-        if strength := PAPER_TRANSFER.get(values.get("sequence", "")):
-            fill("transfer", {"strength": strength})
-        return values
+        return with_defaults(values, PATH_DEFAULTS)
 
 
-class Crug:
+class Crug(Isolating):
     name: ClassVar[str] = "crug"
     summary: ClassVar[str] = "gates choose a task's own units; committed units are frozen, the others recycled"
     Config: ClassVar[type[RunConfig]] = CrugConfig
+    remedy = "use a larger network (network.M) or keep fewer units a task (path.tolerance, prices)"
 
     def __init__(self, config: RunConfig):
         assert isinstance(config, CrugConfig)
         self.config = config
         self.objective = Gating(config.transfer.kind)
         self.threshold = config.gates.threshold
-
-    def open(self, network: Network, dim: int) -> Opening:
-        free = network.free()
-        linear, relu = free[~network.relu[free]], free[network.relu[free]]
-        if len(linear) < dim:
-            raise Exhausted(
-                f"{len(linear)} free linear units are left, the task needs {dim} to be read out; "
-                "use a larger network (network.M) or keep fewer units a task (path.tolerance, prices)"
-            )
-        feeders = network.committed() if self.config.transfer.kind != "none" else np.array([], np.int64)
-        return Opening(linear[:dim], linear[dim:], relu, feeders)
+        self.transfer = config.transfer.kind != "none"
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         if self.config.allocation == "path":

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 from jax import Array
 
 from crug.gates import gate, openness
-from crug.training import Fixed, Params
+from crug.training import Fixed, Objective, Params
 
 
-class Gating(NamedTuple):
+@dataclass(frozen=True)
+class Gating(Objective):
     """Controls: `gates` (1 on, 0 absorbed), `price_linear`, `price_relu`, `price_transfer`, `warm` (part of it)."""
 
     transfer: str = "none"

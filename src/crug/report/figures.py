@@ -46,6 +46,8 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
     """Quality on the training data against size for every network on the way, and the one that was committed."""
     figure, axes = plt.subplots(1, len(learned), figsize=(3.2 * len(learned), 3.2), squeeze=False, sharey=True)
     for ax, title, record in zip(axes[0], titles, learned, strict=False):
+        if record.chosen is None:  # nothing was left to learn
+            continue
         sizes = [o.units for o in record.history]
         scores = np.array([o.score.d_stsp for o in record.history])
         finite = np.isfinite(scores)
@@ -64,6 +66,8 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
     figure, axes = plt.subplots(3, 1, figsize=(9, 7), sharex=True)
     offset = 0.0
     for title, c in zip(titles, curves, strict=False):
+        if not len(c["epoch"]):  # nothing was left to learn
+            continue
         steps = np.diff(c["epoch"], prepend=0)
         epoch = offset + np.cumsum(np.where(steps > 0, steps, c["epoch"]))
         axes[0].plot(epoch, c["loss"], color=TRUTH, lw=0.8)
@@ -99,9 +103,10 @@ def draw_run(folder: Path) -> None:
     titles = [task.title for task in tasks]
     figures = {
         "portraits": portraits([_pair(network, i, task) for i, task in enumerate(tasks)]),
-        "capacity": capacity_curves(titles, learned),
         "learning": learning_curves(titles, [store.read_arrays(place / "curves.safetensors") for place in places]),
     }
+    if any(len(record.history) > 1 for record in learned):
+        figures["capacity"] = capacity_curves(titles, learned)
     (folder / "figures").mkdir(exist_ok=True)
     for name, figure in figures.items():
         figure.savefig(folder / "figures" / f"{name}.png", dpi=130)

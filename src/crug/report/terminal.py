@@ -20,7 +20,7 @@ from crug.tasks import Task
 console = Console(highlight=False)
 
 
-def number(value: float) -> str:
+def shown(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else "div."
 
 
@@ -32,14 +32,21 @@ def table(result: dict[str, Any]) -> Table:
         out.add_column(heading, justify="left" if heading == "task" else "right")
     for row in result["tasks"]:
         own, final, units = row["own"], row["final"], row["units"]
-        scores = (number(v) for m in ("d_stsp", "d_h") for v in (own[m], final[m]))
+        scores = (shown(v) for m in ("d_stsp", "d_h") for v in (own[m], final[m]))
         out.add_row(row["name"], *scores, str(units["linear"]), str(units["relu"]))
     overall = result["overall"]
-    kinds = (str(sum(row["units"][kind] for row in result["tasks"])) for kind in ("linear", "relu"))
+    totals = [sum(row["units"][kind] for row in result["tasks"]) for kind in ("linear", "relu")]
+    shared = sum(totals) > result["units"]
+    kinds = ("", "") if shared else map(str, totals)
     out.add_section()
-    out.add_row("overall (worst)", "", number(overall["d_stsp"]), "", number(overall["d_h"]), *kinds, style="bold")
+    out.add_row("overall (worst)", "", shown(overall["d_stsp"]), "", shown(overall["d_h"]), *kinds, style="bold")
     state = "complete" if result["completed"] else f"INCOMPLETE: {result['stopped']}"
-    out.caption = f"{result['units']} units in all, {result['seconds'] / 60:.1f} minutes, {state}"
+    held = f"{result['units']} of {result['config']['network']['M']} units in all"
+    if shared:
+        held += ", shared by the tasks"
+    if result.get("memory_bytes"):
+        held += f", {result['memory_bytes'] / 1e6:.1f} MB of memory beside them"
+    out.caption = f"{held}; {result['seconds'] / 60:.1f} minutes, {state}"
     return out
 
 
@@ -94,7 +101,8 @@ class Live:
         self.bar.update(self.id, description=label, text="compiling", completed=0)
 
     def chunk(self, phase: Phase, progress: PhaseProgress, spent: int) -> None:
-        share = min(1.0, spent / self.config.epochs)
+        turns = max(1.0, phase.epochs / self.config.epochs)  # a phase may do the work of several tasks
+        share = min(turns, spent / self.config.epochs)
         done = (self.number + share) / len(self.config.tasks)
         rate = (time.monotonic() - self.began) / max(1e-6, done - self.before)
         left = rate * (1 - done)
@@ -102,10 +110,10 @@ class Live:
         text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {loss:.1e}"
         text += f"  units {linear:g} linear {relu:g} ReLU"
         text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
-        self.bar.update(self.id, completed=share, text=text)
+        self.bar.update(self.id, completed=share / turns, text=text)
 
     def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
         console.print(
-            f"{name}: D_stsp {score.d_stsp:.2f}, D_H {score.d_h:.2f} with {units['linear']} linear and "
+            f"{name}: D_stsp {shown(score.d_stsp)}, D_H {shown(score.d_h)} with {units['linear']} linear and "
             f"{units['relu']} ReLU units"
         )

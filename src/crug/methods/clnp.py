@@ -1,0 +1,120 @@
+"""Continual learning with neuron pruning (paper, appendix A.7): an L1 price on what comes into a unit, then units of
+little activity are pruned and the others frozen.
+
+A unit's activity is its mean |z| over free-running trajectories, in units of the readouts' own. The threshold is the
+largest on a logarithmic grid for which D_stsp of the pruned network, on the training data, stays within `margin` of
+the unpruned one's ('graceful forgetting').
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from pydantic import Field
+
+from crug.config import NonNegative, RunConfig, Section
+from crug.methods.base import Hints, Lesson, Memory
+from crug.methods.isolating import Isolating
+from crug.network import Network
+from crug.phases import Outcome, Phase
+from crug.training import Block, Fixed, Objective, Params, State, compact, system
+
+GRID = np.logspace(-6, 1, 36)
+"""Thresholds that are tried: five a decade, from nothing pruned to all but the readouts."""
+
+
+class L1Config(Section):
+    linear: Annotated[NonNegative, Field(description="L1 price of what comes into a linear unit")] = 1.56e-3
+    relu: Annotated[NonNegative, Field(description="L1 price of what comes into a ReLU unit")] = 1.67e-3
+
+
+class ClnpConfig(RunConfig):
+    l1: L1Config = L1Config()
+    margin: Annotated[
+        NonNegative, Field(description="how much worse D_stsp may become by pruning, as a part of it")
+    ] = 0.02
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "blgf": {"l1": {"linear": 1.18e-3, "relu": 1.53e-3}, "margin": 0.6615}
+    }
+    search: ClassVar[dict[str, tuple[float, float]]] = {
+        "l1.linear": (6e-4, 5e-3),
+        "l1.relu": (1.5e-3, 1e-2),
+        "margin": (0.02, 0.8),
+    }
+
+
+@dataclass(frozen=True)
+class Pruning(Objective):
+    """Controls: `l1_linear`, `l1_relu`."""
+
+    def penalty(self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Array], progress: Array):
+        e = effective
+        price = fixed.relu * controls["l1_relu"] + (1 - fixed.relu) * controls["l1_linear"]
+        incoming = jnp.abs(e["a"]) + jnp.abs(e["W"]).sum(1) + jnp.abs(e["V"]).sum(1) + jnp.abs(e["h"])
+        return jnp.sum(price * incoming)
+
+
+class Clnp(Isolating):
+    name: ClassVar[str] = "clnp"
+    summary: ClassVar[str] = "neuron pruning: an L1 price, then quiet units are pruned and the others frozen"
+    Config: ClassVar[type[RunConfig]] = ClnpConfig
+    remedy = "use a larger network (network.M) or keep fewer units a task (l1.linear, l1.relu, margin)"
+
+    def __init__(self, config: RunConfig):
+        assert isinstance(config, ClnpConfig)
+        self.config = config
+        self.objective = Pruning()
+
+    def recall(self, memory: Memory, block: Block) -> Params:
+        return {f"l1_{kind}": jnp.float32(getattr(self.config.l1, kind)) for kind in ("linear", "relu")}
+
+    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        if history:
+            return None
+        c = self.config
+        return Phase("train", c.epochs, c.training.lr, c.training.lr_end, score_from=1.0, select="last")
+
+    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
+        return 0
+
+    def close(
+        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Network, Memory]:
+        block, params = self.prune(network, lesson)
+        return self.freeze(network, block, params, rng), memory
+
+    def prune(self, network: Network, lesson: Lesson) -> tuple[Block, Params]:
+        """The smallest block on the way of rising thresholds that is still within the margin."""
+        whole = lesson.block, lesson.params
+        limit = self._score(network, lesson, *whole) * (1 + self.config.margin)
+        active = activity(network, lesson)
+        kept, best = None, whole
+        for threshold in GRID:
+            keep = np.flatnonzero(active > threshold)
+            if kept is not None and len(keep) == len(kept):
+                continue
+            block, state = compact(network, lesson.block, State(lesson.params, (), {}), keep)
+            kept = keep
+            if self._score(network, lesson, block, state.params) <= limit:
+                best = block, state.params
+        return best
+
+    def _score(self, network: Network, lesson: Lesson, block: Block, params: Params) -> float:
+        return lesson.scorer(*system(network, block, Objective().effective(params, block.fixed, {}))).d_stsp
+
+
+def activity(network: Network, lesson: Lesson) -> np.ndarray:
+    """The mean |z| of each of the block's units in free rollouts, over the readouts' mean; infinite for these."""
+    block, scorer = lesson.block, lesson.scorer
+    free = system(network, block, Objective().effective(lesson.params, block.fixed, {}))
+    z = scorer.run(*free, len(block.feeders) + np.arange(len(block.members)))
+    mean = np.abs(z).mean(axis=(0, 1), dtype=np.float64)
+    relative = mean / mean[: block.dim].mean()
+    relative[: block.dim] = np.inf
+    return np.where(np.isnan(relative), 0, relative)

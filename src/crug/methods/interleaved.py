@@ -1,0 +1,38 @@
+"""Interleaved training: all tasks together, each with the same number of steps. What a network of this size can hold
+when nothing has to be remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from crug.methods.base import Hints, Lesson, Memory, Rehearsal
+from crug.methods.shared import Shared, readouts
+from crug.network import Network
+from crug.phases import Outcome, Phase
+from crug.tasks import Task
+
+
+class Interleaved(Shared):
+    """Everything is learned in the first task's turn; in the turns of the others nothing is left to do."""
+
+    name: ClassVar[str] = "interleaved"
+    summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
+
+    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+        if number:
+            return []
+        own = readouts(network, tasks)
+        return [Rehearsal(own[k], [task.train]) for k, task in enumerate(tasks) if k]
+
+    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        phase = None if hints.task else super().next_phase(history, hints)
+        return phase and replace(phase, epochs=phase.epochs * len(self.config.tasks))
+
+    def close(
+        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Network, Memory]:
+        return self.write(network, lesson, readouts(network, lesson.tasks)), memory

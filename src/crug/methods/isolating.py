@@ -1,0 +1,49 @@
+"""What CRUG and CLNP share: a task learns in free units only, and what it keeps is frozen for good."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from crug.errors import Exhausted
+from crug.methods.base import Lesson, Memory, Opening, Rehearsal, by_unit
+from crug.network import Network, commit, recycle
+from crug.tasks import Task
+from crug.training import Block, Params
+
+NOBODY = np.array([], np.int64)
+
+
+class Isolating:
+    threshold = 0.5
+    transfer = True
+    """Whether new units may listen to committed ones."""
+    remedy = "use a larger network (network.M)"
+
+    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+        free, dim = network.free(), tasks[number].dim
+        linear, relu = free[~network.relu[free]], free[network.relu[free]]
+        if len(linear) < dim:
+            raise Exhausted(
+                f"{len(linear)} free linear units are left, the task needs {dim} to be read out; {self.remedy}"
+            )
+        return Opening(linear[:dim], linear[dim:], relu, network.committed() if self.transfer else NOBODY)
+
+    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+        return []
+
+    def recall(self, memory: Memory, block: Block) -> Params:
+        return {}
+
+    def close(
+        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Network, Memory]:
+        return self.freeze(network, lesson.block, lesson.params, rng), memory
+
+    def freeze(self, network: Network, block: Block, params: Params, rng: np.random.Generator) -> Network:
+        """Commit the block to the task and recycle every other free unit."""
+        units = np.sort(block.members)
+        parameters = by_unit(block, params) | {"C": network.C[units]}
+        committed = commit(network, units, block.members[: block.dim], parameters, block.feeders)
+        return recycle(committed, rng)

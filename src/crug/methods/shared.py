@@ -1,0 +1,102 @@
+"""What the methods share that keep one network for all tasks: every task trains every unit, in one phase.
+
+Each task is read out of linear units of its own. Nothing is frozen, so `final` may be worse than `own`: that is the
+forgetting which these methods fight in the loss (EWC, SI), with old data (ER, GR), with masks (XdG), or not at all.
+This class is naive fine-tuning; the others override what they do differently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from crug.config import RunConfig
+from crug.errors import Exhausted
+from crug.methods.base import LEARNED, Hints, Lesson, Memory, Opening, Rehearsal, by_unit, in_block
+from crug.network import Network, share
+from crug.phases import Outcome, Phase
+from crug.tasks import Task
+from crug.training import UNIT_AXES, Block, Fixed, Objective, Params
+
+
+class Shared:
+    threshold = 0.5
+    Config: ClassVar[type[RunConfig]] = RunConfig
+
+    def __init__(self, config: RunConfig):
+        self.config = config
+
+    @property
+    def objective(self) -> Objective:
+        return Objective()
+
+    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+        readout = readouts(network, tasks)[number]
+        others = np.setdiff1d(np.arange(network.size), readout)
+        return Opening(readout, others[~network.relu[others]], others[network.relu[others]], np.array([], np.int64))
+
+    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+        return []
+
+    def recall(self, memory: Memory, block: Block) -> Params:
+        return {}
+
+    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        if history:
+            return None
+        c = self.config
+        return Phase("train", c.epochs, c.training.lr, c.training.lr_end, score_from=1.0, select="last")
+
+    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
+        return 0
+
+    def close(
+        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
+    ) -> tuple[Network, Memory]:
+        after = self.write(network, lesson, [lesson.block.members[: lesson.block.dim]])
+        return after, self.remember(network, after, lesson, memory)
+
+    def write(self, network: Network, lesson: Lesson, readouts: Sequence[np.ndarray]) -> Network:
+        units = np.sort(lesson.block.members)
+        parameters = by_unit(lesson.block, lesson.params) | {"C": network.C[units]}
+        return share(network, units, readouts, parameters)
+
+    def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
+        """The memory with which the next task begins."""
+        return memory
+
+
+@dataclass(frozen=True)
+class Anchored(Objective):
+    """Adds strength * sum_i weight_i (theta_i - anchor_i)^2. Controls: `strength`; by parameter `weight`, `anchor`."""
+
+    def penalty(self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Any], progress: Array):
+        weight, anchor = controls["weight"], controls["anchor"]
+        return controls["strength"] * sum(jnp.sum(weight[n] * (params[n] - anchor[n]) ** 2) for n in LEARNED)
+
+
+def anchors(strength: float, memory: Memory, block: Block) -> dict[str, Any]:
+    """The controls of `Anchored`, from a memory of `weight.NAME` and `anchor.NAME`; without one, nothing is held."""
+    n = len(block.members)
+    found = {}
+    for what in ("weight", "anchor"):
+        kept = {p: memory.get(f"{what}.{p}", np.zeros([n] * len(UNIT_AXES[p]), np.float32)) for p in LEARNED}
+        found[what] = in_block(block, kept)
+    return {"strength": jnp.float32(strength), **found}
+
+
+def readouts(network: Network, tasks: Sequence[Task]) -> list[np.ndarray]:
+    """Each task's own linear units, taken from the first on."""
+    linear = np.flatnonzero(~network.relu)
+    ends = np.cumsum([task.dim for task in tasks])
+    if ends[-1] > len(linear):
+        raise Exhausted(
+            f"{len(linear)} linear units cannot be read out by {len(tasks)} tasks of {ends[-1]} dimensions in all; "
+            "use a larger network (network.M)"
+        )
+    return np.split(linear[: ends[-1]], ends[:-1])
