@@ -1,6 +1,6 @@
-"""This engine against a plain PyTorch loop with autograd: one process, one thread, the same model, ratios only.
+"""This engine against a plain PyTorch loop with autograd, and the methods against each other: one process, one thread.
 
-Machines are noisy: the two are timed in turns, and the fastest turn of each counts.
+Machines are noisy: what is compared is timed in turns, the fastest turn of each counts, and only ratios mean anything.
 """
 
 from __future__ import annotations
@@ -16,11 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug.errors import CrugError
-from crug.methods import find
+from crug.evaluation import TrainingScore
+from crug.methods import METHODS, find
+from crug.methods.base import Hints, Lesson
 from crug.methods.gating import Gating
+from crug.methods.shared import Shared
 from crug.network import create
 from crug.phases import Phase, controls
-from crug.sequence import run
+from crug.sequence import make_bench, run
 from crug.tasks import SEQUENCES, load
 from crug.training import Recipe, make_windows, open_block, start, train_epochs
 
@@ -29,7 +32,7 @@ TURNS = 5
 
 
 def bench(say: Callable[[str], None]) -> dict[str, Any]:
-    """{"steps": [...], "run": {...}} as `crug bench --json` prints it."""
+    """{"steps": [...], "methods": [...], "run": {...}} as `crug bench --json` prints it."""
     try:
         import torch  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
@@ -40,12 +43,19 @@ def bench(say: Callable[[str], None]) -> dict[str, Any]:
         ours, theirs = _times(engine_epoch(M, P), torch_steps(M, P))
         steps.append({"M": M, "P": P, "ours_ms": ours, "torch_ms": theirs, "ratio": theirs / ours})
         say(f"gradient step at M = {M}, P = {P}: {ours:.2f} ms, PyTorch {theirs:.1f} ms, ratio {theirs / ours:.1f}")
+    methods = method_costs()
+    for m in methods:
+        say(f"step of {m['name']}: {m['ms']:.2f} ms, {m['ratio']:.2f} of naive ({m['state']})")
     say("a whole fixed-price run of vlrc, a few minutes ...")
     run_seconds, count = _whole_run()
     torch_seconds = count * steps[0]["torch_ms"] / 1000
     ratio = torch_seconds / run_seconds
     say(f"whole run: {run_seconds:.0f} s; its {count} steps in PyTorch: {torch_seconds:.0f} s, ratio {ratio:.1f}")
-    return {"steps": steps, "run": {"ours_s": run_seconds, "torch_s": torch_seconds, "ratio": ratio}}
+    return {
+        "steps": steps,
+        "methods": methods,
+        "run": {"ours_s": run_seconds, "torch_s": torch_seconds, "ratio": ratio},
+    }
 
 
 Timed = tuple[Callable[[], None], int]
@@ -118,6 +128,51 @@ def torch_steps(M: int, P: int, count: int = 8) -> Timed:
             optimiser.step()
 
     return go, count
+
+
+def method_costs(M: int = 160, P: int = 80) -> list[dict[str, Any]]:
+    """What a gradient step on the present task costs under each method, all that comes with it included."""
+    kinds = [(name, {}, name) for name in METHODS if name != "crug"]
+    kinds += [("crug", {"allocation": a}, f"crug, {a}") for a in ("price", "path")]
+    timed, states = zip(*(_method_epoch(name, settings, M, P) for name, settings, _ in kinds), strict=True)
+    times = _times(*timed)
+    naive = times[[label for *_, label in kinds].index("naive")]
+    return [
+        {"name": label, "ms": ms, "ratio": ms / naive, "state": state}
+        for (*_, label), ms, state in zip(kinds, times, states, strict=True)
+    ]
+
+
+def _method_epoch(name: str, settings: dict[str, Any], M: int, P: int) -> tuple[Timed, str]:
+    """One epoch of a method: its first, and for a method with a memory, the first of its third task."""
+    method_class, names = find(name), SEQUENCES["lorenz-family"][:3]
+    base = {"sequence": "three", "tasks": names, "method": name, "network": {"M": M, "P": P}}
+    config = method_class.Config.model_validate({**base, **settings})
+    method, tasks = method_class(config), [load(task, 0) for task in names]
+    network, memory, number = create(M, P, 3, np.random.default_rng(0)), {}, 0
+    if isinstance(method, Shared):
+        for number, task in enumerate(tasks[:2]):
+            opening = method.open(network, tasks, number)
+            block, params = open_block(network, opening.units(None), opening.readout, opening.feeders)
+            recipe = config.recipe(len(task.train))
+            windows = make_windows(network, opening.feeders, task.train, recipe, np.random.default_rng(0))
+            running = method.objective.begin(params)
+            lesson = Lesson(number, tasks, block, params, running, windows, recipe, TrainingScore(task))
+            network, memory = method.close(network, lesson, memory, np.random.default_rng(0))
+        number = 2 if memory else 0
+    opening = method.open(network, tasks, number)
+    task_bench = make_bench(config, method, network, memory, tasks, number, opening)
+    phase = method.next_phase([], Hints(number, opening.size, 3, 0.0, 0.0))
+    assert phase is not None
+    block, params = open_block(network, opening.units(phase.size), opening.readout, opening.feeders)
+    b, one = task_bench, jnp.int32(1)
+    state, numbers, key = start(params, b.recipe, b.objective), controls(phase) | b.extra, jax.random.key(0)
+
+    def go() -> None:
+        out, _ = train_epochs(state, block.fixed, b.windows, numbers, key, one, one, b.objective, b.recipe, b.others)
+        jax.block_until_ready(out.params)
+
+    return (go, b.recipe.batches), f"task {number + 1}, {len(block.members)} units"
 
 
 class Quiet:

@@ -37,13 +37,9 @@ class Ewc(Shared):
     name: ClassVar[str] = "ewc"
     summary: ClassVar[str] = "elastic weight consolidation: a Fisher-weighted pull to where earlier tasks ended"
     Config: ClassVar[type[RunConfig]] = EwcConfig
-
-    @property
-    def objective(self) -> Objective:
-        return Anchored()
+    objective = Anchored()
 
     def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
-        assert isinstance(self.config, EwcConfig)
         return anchors(self.config.strength, memory, block)
 
     def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:

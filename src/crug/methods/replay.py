@@ -32,10 +32,9 @@ class ExperienceReplay(Shared):
     summary: ClassVar[str] = "experience replay: keeps the data of earlier tasks and goes on training on them"
     Config: ClassVar[type[RunConfig]] = ReplayConfig
 
-    @property
-    def objective(self) -> Objective:
-        assert isinstance(self.config, ReplayConfig)
-        return Objective(replay=self.config.every)
+    def __init__(self, config: RunConfig):
+        super().__init__(config)
+        self.objective = Objective(replay=self.config.every)
 
     def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
         stored = [sorted(name for name in memory if name.startswith(f"task.{k}.")) for k in range(number)]

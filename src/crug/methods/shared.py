@@ -27,13 +27,10 @@ from crug.training import UNIT_AXES, Block, Fixed, Objective, Params
 class Shared:
     threshold = 0.5
     Config: ClassVar[type[RunConfig]] = RunConfig
+    objective: Objective = Objective()
 
     def __init__(self, config: RunConfig):
-        self.config = config
-
-    @property
-    def objective(self) -> Objective:
-        return Objective()
+        self.config: Any = config  # of the method's own Config
 
     def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
         readout = readouts(network, tasks)[number]

@@ -19,7 +19,7 @@ from crug.config import NonNegative, Positive, RunConfig
 from crug.methods.base import LEARNED, Lesson, Memory, by_unit
 from crug.methods.shared import Anchored, Shared, anchors
 from crug.network import Network
-from crug.training import Block, Objective, Params
+from crug.training import Block, Params
 
 
 class SiConfig(RunConfig):
@@ -49,17 +49,12 @@ class Si(Shared):
     name: ClassVar[str] = "si"
     summary: ClassVar[str] = "synaptic intelligence: holds parameters by what they did for the loss on their way"
     Config: ClassVar[type[RunConfig]] = SiConfig
-
-    @property
-    def objective(self) -> Objective:
-        return Intelligence()
+    objective = Intelligence()
 
     def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
-        assert isinstance(self.config, SiConfig)
         return anchors(self.config.strength, memory, block)
 
     def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
-        assert isinstance(self.config, SiConfig)
         omega = by_unit(lesson.block, lesson.running)
         kept = {}
         for name in LEARNED:

@@ -36,7 +36,6 @@ class Xdg(Shared):
     Config: ClassVar[type[RunConfig]] = XdgConfig
 
     def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
-        assert isinstance(self.config, XdgConfig)
         own = readouts(network, tasks)
         drawn = np.random.default_rng([self.config.seed, MASKS, number]).random(network.size) >= self.config.masked
         drawn[np.concatenate(own)] = False
