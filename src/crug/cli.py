@@ -42,7 +42,9 @@ Sets = Annotated[
 def run(
     sequence: Annotated[str | None, typer.Argument(help="A named sequence; `crug sequences` lists them.")] = None,
     tasks: Annotated[str | None, typer.Option(help="Instead: any tasks in order, e.g. lorenz,chua.")] = None,
-    method: Annotated[str, typer.Option(help="`crug methods` lists them with their settings.")] = "crug",
+    method: Annotated[
+        str, typer.Option(help="`crug methods` lists them with their settings; or the path of your own .py file.")
+    ] = "crug",
     seed: Seed = 0,
     epochs: Annotated[
         int | None, typer.Option(help="Epochs a task; for the capacity path, the most it may take.")
@@ -61,7 +63,7 @@ def run(
     """
     chosen = methods.find(method)
     settings = _settings(chosen.Config, sequence, tasks, method, seed, epochs, config, set_ or [])
-    out = out or Path("runs") / f"{settings.sequence}-{method}-{seed}"
+    out = out or Path("runs") / f"{settings.sequence}-{Path(method).stem}-{seed}"
     result = _run(chosen, settings, out)
     console.print(table(result))
     console.print(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
@@ -170,20 +172,35 @@ def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON."
             value: Any = values
             for part in key.split("."):
                 value = value[part]
-            settings.append({"key": key, "default": value, "description": field.description or ""})
+            setting = {"key": key, "default": value, "description": field.description or ""}
+            if key in method.Config.search:
+                setting["search"] = list(method.Config.search[key])
+            settings.append(setting)
         listed.append({"name": name, "description": method.summary, "settings": settings})
     if as_json:
         typer.echo(json.dumps(listed, indent=1))
         return
+    common = {s["key"]: s for s in next(m for m in listed if m["name"] == "naive")["settings"]}
+    console.print("[bold]every method[/bold] (where not said otherwise below)")
+    for setting in common.values():
+        _print_setting(setting)
     for method in listed:
         console.print(f"[bold]{method['name']}[/bold]: {method['description']}")
-        for s in method["settings"]:
-            console.print(f"  {s['key']:24s} {s['default']!s:10s} {s['description']}", highlight=False)
+        for setting in method["settings"]:
+            if setting != common.get(setting["key"]):
+                _print_setting(setting)
+
+
+def _print_setting(setting: dict[str, Any]) -> None:
+    text = setting["description"]
+    if "search" in setting:
+        text += "; searched from {:g} to {:g}".format(*setting["search"])
+    console.print(f"  {setting['key']:24s} {setting['default']!s:8s} {text}", soft_wrap=True)
 
 
 @app.command()
 def bench(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """Time this engine against a plain PyTorch loop, in one process, on one thread (extra `bench`)."""
+    """Time this engine against a plain PyTorch loop, and the methods against each other (extra `bench`)."""
     from crug.bench import bench as run_bench
 
     result = run_bench(lambda text: console.print(text) if not as_json else None)
