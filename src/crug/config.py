@@ -40,6 +40,7 @@ class TrainingConfig(Section):
 
     window: Annotated[int, Field(ge=2, description="steps of a training window")] = 200
     batch: Annotated[int, Field(ge=1, description="windows in a gradient step")] = 16
+    batches: Annotated[int | None, Field(ge=1, description="steps in an epoch; none: one pass over the data")] = None
     windows: Annotated[Literal["random", "fixed"], Field(description="drawn anew, or cut once")] = "random"
     interval: Annotated[int, Field(ge=1, description="steps between two teacher forcings")] = 16
     strength: Annotated[float, Field(gt=0, le=1, description="1 replaces the readouts, less mixes")] = 1.0
@@ -80,7 +81,7 @@ class RunConfig(Section):
         return Recipe(
             window=t.window,
             batch=t.batch,
-            batches=max(1, samples // t.window // t.batch),
+            batches=t.batches or max(1, samples // t.window // t.batch),
             interval=t.interval,
             strength=t.strength,
             optimiser=t.optimiser,

@@ -156,7 +156,7 @@ def make_bench(
     """What training of a task needs: its windows, its score, other tasks to train on, and what the method recalls."""
     task = tasks[number]
     recipe = config.recipe(len(task.train))
-    windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number))
+    windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number), task.breaks)
     block, _ = open_block(network, opening.units(None), opening.readout, opening.feeders)
     others = tuple(
         make_view(network, block, readout, pieces, recipe)

@@ -7,6 +7,7 @@ neither influence nor gradient.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -200,16 +201,20 @@ def gather(name: str | None, value: np.ndarray, keep: np.ndarray) -> np.ndarray:
 
 
 def make_windows(
-    network: Network, feeders: np.ndarray, x: np.ndarray, recipe: Recipe, rng: np.random.Generator
+    network: Network,
+    feeders: np.ndarray,
+    x: np.ndarray,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    breaks: Sequence[int] = (),
 ) -> Windows:
-    """All windows of a recording; where units feed the block, as many random ones as their trajectories fit in memory.
+    """All windows of a recording, none across a break; where units feed the block, as many random ones as memory holds.
 
     Committed units never hear from the block: their trajectory under a window is a constant, computed once here.
     """
-    if recipe.fixed_windows:
-        starts = np.arange(0, len(x) - recipe.window, recipe.window)
-    else:
-        starts = np.arange(len(x) - recipe.window)
+    step = recipe.window if recipe.fixed_windows else 1
+    edges = [0, *breaks, len(x)]
+    starts = np.concatenate([np.arange(a, b - recipe.window, step) for a, b in itertools.pairwise(edges)])
     width = len(feeders)
     if width:
         room = max(recipe.batch, DRIVE_BYTES // (4 * recipe.window * width))
