@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from crug.runtime import one_thread
+import json
+from pathlib import Path
+from typing import Annotated, Any
 
-one_thread()
+import typer
 
-import json  # noqa: E402
-from pathlib import Path  # noqa: E402
-from typing import Annotated, Any  # noqa: E402
-
-import typer  # noqa: E402
-
-from crug import methods, store  # noqa: E402
-from crug.config import RunConfig, build, departures, keys  # noqa: E402
-from crug.errors import CrugError  # noqa: E402
-from crug.report.terminal import Live, console, summary, table  # noqa: E402
-from crug.sequence import run as run_sequence  # noqa: E402
-from crug.tasks import SEQUENCES, SYSTEMS  # noqa: E402
-from crug.verify import verify as verify_run  # noqa: E402
+from crug import cli_model, methods, store
+from crug.config import RunConfig, build, departures, keys
+from crug.errors import CrugError
+from crug.report.terminal import Live, console, summary, table
+from crug.sequence import run as run_sequence
+from crug.tasks import SEQUENCES, SYSTEMS
+from crug.verify import verify as verify_run
+from crug.verify import verify_model
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 
@@ -94,7 +91,7 @@ def _run(method: type, settings: RunConfig, out: Path) -> dict[str, Any]:
     from crug.report.figures import draw_run
 
     try:
-        with Live(settings) as live:
+        with Live(settings.epochs, len(settings.tasks)) as live:
             result = run_sequence(settings, method(settings), out, live)
     except KeyboardInterrupt:
         typer.echo("crug: stopped; the same command goes on from here", err=True)
@@ -137,10 +134,10 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
 
 
 @app.command()
-def verify(folder: Annotated[Path, typer.Argument(help="Folder of a run.")]) -> None:
+def verify(path: Annotated[Path, typer.Argument(help="Folder of a run, or a model's file.")]) -> None:
     """Prove that nothing was forgotten: every task's rollout, then and now, compared bit for bit."""
     same = True
-    for line, equal in verify_run(folder):
+    for line, equal in verify_model(path) if path.is_file() else verify_run(path):
         console.print(line)
         same &= equal
     if not same:
@@ -206,6 +203,9 @@ def bench(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     result = run_bench(lambda text: console.print(text) if not as_json else None)
     if as_json:
         typer.echo(json.dumps(result, indent=1))
+
+
+cli_model.register(app)
 
 
 def main() -> None:

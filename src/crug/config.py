@@ -116,7 +116,7 @@ def build(model: type[C], base: dict[str, Any], file: Path | None, sets: Iterabl
     try:
         return model.model_validate({**values, **base})
     except ValidationError as error:
-        raise CrugError(_explain(error, model)) from None
+        raise CrugError(explain(error, model)) from None
 
 
 def _read_toml(file: Path) -> dict[str, Any]:
@@ -189,7 +189,7 @@ def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
     return " ".join(f"{key}={value}" for key, value in given.items())
 
 
-def _explain(error: ValidationError, model: type[RunConfig]) -> str:
+def explain(error: ValidationError, model: type[RunConfig]) -> str:
     first = error.errors()[0]
     key = ".".join(str(part) for part in first["loc"]) or "configuration"
     if first["type"] == "extra_forbidden":

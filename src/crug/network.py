@@ -147,6 +147,50 @@ def recycle(network: Network, rng: np.random.Generator) -> Network:
     return replace(network, a=a, W=W, C=C, h=h)
 
 
+def widen(network: Network, dim: int, rng: np.random.Generator) -> Network:
+    """An encoder for observations of at least `dim` dimensions; the columns that earlier tasks use stay as they are."""
+    have = network.B.shape[1]
+    if dim <= have:
+        return network
+    bound = 1 / np.sqrt(dim)
+    more = rng.uniform(-bound, bound, (network.size, dim - have)).astype(np.float32)
+    return replace(network, B=np.concatenate([network.B, more], axis=1))
+
+
+def grow(network: Network, linear: int, relu: int, rng: np.random.Generator) -> Network:
+    """As many more free units of each kind, behind the others; no other number changes."""
+    n = linear + relu
+    bound = 1 / np.sqrt(max(1, network.B.shape[1]))
+    return replace(
+        network,
+        a=np.concatenate([network.a, rng.uniform(0.3, 0.9, n).astype(np.float32)]),
+        W=np.pad(network.W, ((0, n), (0, n))),
+        C=np.pad(network.C, ((0, n), (0, 0))),
+        h=np.pad(network.h, (0, n)),
+        B=np.concatenate([network.B, rng.uniform(-bound, bound, (n, network.B.shape[1])).astype(np.float32)]),
+        relu=np.concatenate([network.relu, np.arange(n) >= linear]),
+        owner=np.concatenate([network.owner, np.full(n, FREE, np.int32)]),
+    )
+
+
+def alone(network: Network, task: int) -> Network:
+    """The small network of one task: the units that it needs, renumbered, and nothing else."""
+    units = network.runs[task]
+    readout = np.searchsorted(units, network.readouts[task]).astype(np.int32)
+    everyone = np.arange(len(units), dtype=np.int32)
+    return Network(
+        a=network.a[units],
+        W=network.W[np.ix_(units, units)],
+        C=network.C[units],
+        h=network.h[units],
+        B=network.B[units, : len(readout)],
+        relu=network.relu[units],
+        owner=np.zeros(len(units), np.int32),
+        readouts=(readout,),
+        runs=(everyone,),
+    )
+
+
 def to_arrays(network: Network) -> dict[str, np.ndarray]:
     arrays = {name: getattr(network, name) for name in ("a", "W", "C", "h", "B", "relu", "owner")}
     for k, (readout, runs) in enumerate(zip(network.readouts, network.runs, strict=True)):

@@ -101,14 +101,41 @@ def learn(
     place: Path,
     listener: Listener,
 ) -> tuple[Network, Memory, Learned]:
-    """One task: phase after phase as the method decides, then what the method makes of it, evaluated and recorded."""
+    """One task of a run: learned, evaluated, and recorded in `place`."""
+    network, memory, record, curves = train(
+        config, method, network, memory, tasks, number, scratch, place.name, listener
+    )
+    store.write_arrays(place / "curves.safetensors", curves)
+    if memory:
+        store.write_arrays(place / "memory.safetensors", memory)
+    store.write_arrays(place / "network.safetensors", to_arrays(network))
+    store.write_json(place / "task.json", record.to_json())
+    store.clear(scratch)
+    return network, memory, record
+
+
+def train(
+    config: RunConfig,
+    method: Method,
+    network: Network,
+    memory: Memory,
+    tasks: Sequence[Task],
+    number: int,
+    scratch: Path,
+    label: str,
+    listener: Listener,
+) -> tuple[Network, Memory, Learned, dict[str, np.ndarray]]:
+    """Phase after phase as the method decides, then what the method makes of it; and the learning curves.
+
+    What has been done of it is kept in `scratch` under `label`, and the same call goes on from there.
+    """
     task = tasks[number]
     opening = method.open(network, tasks, number)
     recipe = config.recipe(len(task.train))
     bench = make_bench(config, method, network, memory, tasks, number, opening)
     scorer = bench.scorer
     hints = Hints(number, opening.size, task.dim, scorer.floor, scorer.weight)
-    journal = Journal(scratch, place.name, network, opening, recipe, method.objective)
+    journal = Journal(scratch, label, network, opening, recipe, method.objective)
     history = journal.history()
     while phase := method.next_phase(history, hints):
         index = len(history)
@@ -135,13 +162,7 @@ def learn(
         network, memory = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
     own = evaluate(network, number, task)
     record = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history))
-    store.write_arrays(place / "curves.safetensors", journal.curves(len(history)))
-    if memory:
-        store.write_arrays(place / "memory.safetensors", memory)
-    store.write_arrays(place / "network.safetensors", to_arrays(network))
-    store.write_json(place / "task.json", record.to_json())
-    store.clear(scratch)
-    return network, memory, record
+    return network, memory, record, journal.curves(len(history))
 
 
 def make_bench(

@@ -74,13 +74,20 @@ def read_json(path: Path) -> Any:
         raise CrugError(f"{path}: damaged (not JSON); delete it and run the same command again") from None
 
 
-def write_arrays(path: Path, arrays: dict[str, np.ndarray]) -> None:
+def write_arrays(path: Path, arrays: dict[str, np.ndarray], **metadata: str) -> None:
+    """The arrays, and what is said about them: both under one checksum."""
     arrays = {name: np.asarray(value, order="C") for name, value in arrays.items()}
-    write_bytes(path, dump_tensors(arrays, metadata={"sha256": _digest(arrays)}))
+    write_bytes(path, dump_tensors(arrays, metadata={**metadata, "sha256": _digest(arrays, metadata)}))
 
 
 def read_arrays(path: Path, check: bool = True) -> dict[str, np.ndarray]:
     """The arrays of a file; with `check`, refused where they are not what was written."""
+    return read_described(path, check)[0]
+
+
+def read_described(path: Path, check: bool = True, remedy: str = "") -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays of a file, and what is said about them."""
+    remedy = remedy or REMEDY
     try:
         content = path.read_bytes()
         arrays = parse_tensors(content)
@@ -88,17 +95,21 @@ def read_arrays(path: Path, check: bool = True) -> dict[str, np.ndarray]:
     except FileNotFoundError:
         raise CrugError(f"{path}: there is no such file; is this the folder of a run?") from None
     except (SafetensorError, ValueError) as error:
-        raise CrugError(f"{path}: damaged checkpoint ({error}); {REMEDY}") from None
-    if check and header.get("__metadata__", {}).get("sha256") != _digest(arrays):
-        raise CrugError(f"{path}: damaged checkpoint (its checksum differs); {REMEDY}")
-    return arrays
+        raise CrugError(f"{path}: damaged checkpoint ({error}); {remedy}") from None
+    metadata = header.get("__metadata__", {})
+    stored = metadata.pop("sha256", None)
+    if check and stored != _digest(arrays, metadata):
+        raise CrugError(f"{path}: damaged checkpoint (its checksum differs); {remedy}")
+    return arrays, metadata
 
 
 REMEDY = "delete this file and run the same command again: it goes on from the checkpoint before"
 
 
-def _digest(arrays: dict[str, np.ndarray]) -> str:
+def _digest(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> str:
     digest = hashlib.sha256()
+    for name in sorted(metadata):
+        digest.update(f"{name} {metadata[name]} ".encode())
     for name in sorted(arrays):
         value = arrays[name]
         digest.update(f"{name} {value.dtype} {value.shape} ".encode())

@@ -9,7 +9,14 @@ import numpy as np
 
 from crug import store
 from crug.evaluation import STARTS, STEPS, free_run
+from crug.model import load
 from crug.network import from_arrays
+
+
+def verify_model(file: Path) -> Iterator[tuple[str, bool]]:
+    """The same for a model's file, against what it remembers of the moment when each recording was learned."""
+    for name, equal in load(file).verify().items():
+        yield f"{name}: {'parameters and rollout are the same bits' if equal else 'CHANGED'}", equal
 
 
 def verify(folder: Path) -> Iterator[tuple[str, bool]]:

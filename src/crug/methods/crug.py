@@ -86,6 +86,7 @@ class Crug(Isolating):
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         if self.config.allocation == "path":
+            hints = hints._replace(available=min(hints.available, self.config.path.most or hints.available))
             return next_rung(self.config.path, self.config, self.config.select, self._transfer_price, history, hints)
         return self._price_phase(len(history))
 

@@ -30,6 +30,7 @@ class PathConfig(Section):
     final: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for the last settling")] = 0.15
     settle_lr: Annotated[float, Field(gt=0, description="learning rate at the start of a rung")] = 1e-2
     tries: Annotated[int, Field(ge=1, description="attempts at one size")] = 2
+    most: Annotated[int | None, Field(ge=4, description="no task gets more units than that; none: no limit")] = None
 
 
 def next_rung(

@@ -15,18 +15,22 @@ from matplotlib.figure import Figure
 
 from crug import store
 from crug.evaluation import free_run
+from crug.model import Model
 from crug.network import from_arrays
 from crug.sequence import Learned
 from crug.tasks import Task, load
 
 TRUTH, MODEL = "#444444", "#c8401e"
 SHOWN, TRANSIENT = 8_000, 2_000
+LAG = 10
 
 
 def portraits(pairs: list[tuple[str, np.ndarray, np.ndarray]]) -> Figure:
     """Truth (T, N) and rollout (T, N) of each task side by side; three dimensions are drawn as such."""
     figure = plt.figure(figsize=(3.2 * len(pairs), 6.4))
     for i, (title, truth, model) in enumerate(pairs):
+        if truth.shape[1] == 1:  # one column is drawn against itself, a little later
+            truth, model = (np.concatenate([v[:-LAG], v[LAG:]], axis=1) for v in (truth, model))
         for row, (x, colour, label) in enumerate(((truth, TRUTH, "truth"), (model, MODEL, "network"))):
             place = row * len(pairs) + i + 1
             three = x.shape[1] > 2
@@ -110,6 +114,26 @@ def draw_run(folder: Path) -> None:
     (folder / "figures").mkdir(exist_ok=True)
     for name, figure in figures.items():
         figure.savefig(folder / "figures" / f"{name}.png", dpi=130)
+        plt.close(figure)
+
+
+def draw_model(model: Model, folder: Path) -> None:
+    """Every recording of a model: its held-out part beside a rollout, and what each size would have cost."""
+    names = list(model.tasks)
+    if not names:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    pairs = []
+    for name in names:
+        known = model.about(name)
+        truth = known.scale.restore(known.test[:SHOWN])
+        pairs.append((name, truth, model.rollout(name, SHOWN + TRANSIENT)[TRANSIENT:]))
+    figures = {
+        "portraits": portraits(pairs),
+        "capacity": capacity_curves(names, [model.about(name).learned for name in names]),
+    }
+    for name, figure in figures.items():
+        figure.savefig(folder / f"{name}.png", dpi=130)
         plt.close(figure)
 
 

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from crug.config import RunConfig
 from crug.evaluation import Score
 from crug.metrics import quartiles
 from crug.phases import Phase
@@ -76,8 +75,10 @@ SHOWN = (("own", "d_stsp"), ("final", "d_stsp"), ("final", "d_h"))
 class Live:
     """Shows task, phase, epoch, loss, units alive by kind and the time left while a run goes on."""
 
-    def __init__(self, config: RunConfig):
-        self.config, self.began, self.before = config, time.monotonic(), 0.0
+    def __init__(self, epochs: int, tasks: int):
+        self.epochs, self.tasks, self.began, self.before = epochs, tasks, time.monotonic(), 0.0
+        self.first = 0
+        """Tasks that were done before the first one that this is told of."""
         self.bar = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=20),
@@ -95,15 +96,15 @@ class Live:
         self.bar.stop()
 
     def task(self, number: int, task: Task) -> None:
-        self.number, self.name = number, task.name
-        self.before = number / len(self.config.tasks) if self.before == 0 else self.before
-        label = f"task {number + 1}/{len(self.config.tasks)} {task.name}"
+        self.number, self.name = self.first + number, task.name
+        self.before = self.number / self.tasks if self.before == 0 else self.before
+        label = f"task {self.number + 1}/{self.tasks} {task.name}"
         self.bar.update(self.id, description=label, text="compiling", completed=0)
 
     def chunk(self, phase: Phase, progress: PhaseProgress, spent: int) -> None:
-        turns = max(1.0, phase.epochs / self.config.epochs)  # a phase may do the work of several tasks
-        share = min(turns, spent / self.config.epochs)
-        done = (self.number + share) / len(self.config.tasks)
+        turns = max(1.0, phase.epochs / self.epochs)  # a phase may do the work of several tasks
+        share = min(turns, spent / self.epochs)
+        done = (self.number + share) / self.tasks
         rate = (time.monotonic() - self.began) / max(1e-6, done - self.before)
         left = rate * (1 - done)
         _, _, loss, linear, relu, *_ = progress.curves[-1]

@@ -1,0 +1,221 @@
+"""The command line of a model file: learn, info, rollout, score, verify, extract, grow."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+
+from crug import store
+from crug.errors import CrugError
+from crug.model import Model, load
+from crug.report.terminal import Live, console, shown
+from crug.tasks.files import Recording, read
+from crug.tasks.recordings import shaped
+
+File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
+Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
+Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+
+
+def register(app: typer.Typer) -> None:
+    for command in (learn, info, rollout, score, extract, grow):
+        app.command()(command)
+
+
+def learn(
+    file: File,
+    recordings: Annotated[
+        list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
+    ],
+    name: Annotated[str | None, typer.Option(help="What it is called from now on. [default: the file's name]")] = None,
+    dt: Annotated[float | None, typer.Option(help="Interval between samples, if the file does not say.")] = None,
+    epochs: Annotated[int | None, typer.Option(help="The most epochs that may be spent.")] = None,
+    units: Annotated[int | None, typer.Option(help="No more units than that for a recording.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="How much worse a smaller network may score.")] = None,
+    together: Annotated[bool, typer.Option(help="The recordings are trajectories of one system.")] = False,
+    columns: Columns = None,
+    decimate: Annotated[int, typer.Option(min=1, help="Keep every so many samples, behind an anti-alias filter.")] = 1,
+    cut: Annotated[int, typer.Option(min=0, help="Samples to cut from both ends.")] = 0,
+    lags: Lags = None,
+    fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = 160,
+    seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
+) -> None:
+    """Add recordings to a model; the file is made if there is none.
+
+    Each is learned and saved before the next begins. Interrupted, the same command goes on where it was.
+    """
+    model = load(file) if file.exists() else Model(units=size, seed=seed)
+    found = [_prepared(path, columns, decimate, cut, lags, fill) for path in recordings]
+    groups = [found] if together else [[one] for one in found]
+    if name and len(groups) > 1:
+        raise CrugError("--name: names one recording; leave it out for several, or add --together")
+    names = [name or Path(group[0].source).stem for group in groups]
+    for one in names:
+        if names.count(one) > 1:
+            raise CrugError(f"two recordings would be called {one!r}; learn them one by one with --name")
+    todo = [(n, g) for n, g in zip(names, groups, strict=True) if n not in model.tasks]
+    if name and not todo:
+        raise CrugError(f"{file}: already has a recording called {name!r}; choose another --name")
+    for one in names:
+        if one in model.tasks:
+            console.print(f"{one}: already learned")
+    for number, (one, group) in enumerate(todo):
+        interval = dt or group[0].dt or 1.0
+        pieces = [recording.values for recording in group]
+        with Live(epochs or 4000, len(todo)) as live:
+            live.first = number
+            try:
+                model.learn(
+                    pieces,
+                    one,
+                    interval,
+                    epochs=epochs,
+                    units=units,
+                    tolerance=tolerance,
+                    columns=group[0].columns,
+                    progress=live,
+                    scratch=file.with_name(file.name + ".progress"),
+                )
+            except KeyboardInterrupt:
+                typer.echo(f"crug: stopped; {file} is as it was, and the same command goes on from here", err=True)
+                raise typer.Exit(130) from None
+        model.save(file)
+    console.print(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
+
+
+def _prepared(path: str, columns: str | None, decimate: int, cut: int, lags: str | None, fill: str | None) -> Recording:
+    recording = read(path, columns.split(",") if columns else None, fill)
+    steps: list[int] | str | None = lags
+    if lags and lags != "auto":
+        try:
+            steps = [int(part) for part in lags.split(",")]
+        except ValueError:
+            raise CrugError(f"--lags {lags}: give whole numbers like 20,40, or auto") from None
+    return shaped(recording, cut, decimate, steps)
+
+
+def info(
+    file: File,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+    figures: Annotated[Path | None, typer.Option(help="Folder for pictures: rollouts and capacity curves.")] = None,
+) -> None:
+    """What a model knows: its recordings, their units and scores, and what is free."""
+    model = load(file)
+    rows = []
+    for name in model.tasks:
+        known, units = model.about(name), model.ledger[name]
+        rows.append(
+            {
+                "name": name,
+                "dimensions": known.test.shape[1],
+                "columns": list(known.columns),
+                "samples": known.samples,
+                "dt": known.dt,
+                "units": units,
+                "score": known.learned.own._asdict(),
+                "minutes": known.learned.seconds / 60,
+            }
+        )
+    if as_json:
+        free = {"units": model.units, "free": model.ledger["free"], "seed": model.seed}
+        typer.echo(json.dumps(store.encode({**free, "tasks": rows}), indent=1))
+    else:
+        console.print(_table(model, rows))
+    if figures:
+        from crug.report.figures import draw_model
+
+        draw_model(model, figures)
+        console.print(f"pictures are in {figures}")
+
+
+def _table(model: Model, rows: list[dict[str, Any]]) -> Table:
+    out = Table()
+    for heading in ("recording", "dimensions", "samples", "D_stsp", "D_H", "linear", "ReLU", "minutes"):
+        out.add_column(heading, justify="left" if heading == "recording" else "right")
+    for row in rows:
+        units, score = row["units"], row["score"]
+        numbers = (str(row["dimensions"]), f"{row['samples']:,}", shown(score["d_stsp"]), shown(score["d_h"]))
+        out.add_row(row["name"], *numbers, str(units["linear"]), str(units["relu"]), f"{row['minutes']:.1f}")
+    free = model.ledger["free"]
+    out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
+    return out
+
+
+def rollout(
+    file: File,
+    name: Annotated[str, typer.Argument(help="A recording of the model.")],
+    out: Out,
+    steps: Annotated[int, typer.Option(min=1, help="Steps to run.")] = 10_000,
+    start: Annotated[
+        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5. [default: where the test part begins]")
+    ] = None,
+) -> None:
+    """Run a recording's network freely and write what it does, in the recording's own units."""
+    model = load(file)
+    x0 = None
+    if start is not None:
+        try:
+            x0 = np.array([float(part) for part in start.split(",")])
+        except ValueError:
+            raise CrugError(f"--start {start}: give numbers like 0.1,2.5") from None
+    if out.suffix not in (".csv", ".npy"):
+        raise CrugError(f"--out {out}: write .csv or .npy")
+    known = model.about(name)
+    _write(out, model.rollout(name, steps, x0), known.columns)
+    console.print(f"{out}: {steps} steps of {name}, {known.dt:g} apart")
+
+
+def _write(out: Path, values: np.ndarray, columns: tuple[str, ...]) -> None:
+    try:
+        if out.suffix == ".npy":
+            np.save(out, values)
+            return
+        with open(out, "w", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(columns)
+            writer.writerows(values.tolist())
+    except OSError as error:
+        raise CrugError(f"--out {out}: cannot write there ({error.strerror})") from None
+
+
+def score(
+    file: File,
+    name: Annotated[str | None, typer.Argument(help="A recording; all if not given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False,
+) -> None:
+    """D_stsp and D_H of recordings on their held-out parts."""
+    model = load(file)
+    scores = {n: model.score(n) for n in ([name] if name else model.tasks)}
+    if as_json:
+        typer.echo(json.dumps(store.encode({n: s._asdict() for n, s in scores.items()}), indent=1))
+        return
+    for n, s in scores.items():
+        console.print(f"{n}: D_stsp {shown(s.d_stsp)}, D_H {shown(s.d_h)}")
+
+
+def extract(
+    file: File,
+    name: Annotated[str, typer.Argument(help="A recording of the model.")],
+    out: Annotated[Path, typer.Option(help="The file of the small model.")],
+) -> None:
+    """Write the small stand-alone network of one recording as a model of its own."""
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name")
+    small = load(file).extract(name)
+    small.save(out)
+    console.print(f"{out}: {small.units} units")
+
+
+def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
+    """Add free units to a model. Nothing that was learned changes by a bit."""
+    model = load(file).grow(units)
+    model.save(file)
+    console.print(f"{file}: {model.units_free} of {model.units} units are free")

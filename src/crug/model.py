@@ -1,0 +1,412 @@
+"""A model for life: recordings are added one after another, over months, and each can be had back.
+
+    model = crug.Model(units=160, seed=0)
+    model.learn(x, name="monday", dt=0.01)
+    model.rollout("monday", 5_000)
+    model.save("lab.crug")
+
+Learning is a transaction: whatever goes wrong leaves the model as it was. Nothing that was learned ever changes again,
+and `verify` proves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from crug import store
+from crug.config import explain
+from crug.dynamics import rollout as run_freely
+from crug.errors import CrugError, Exhausted
+from crug.evaluation import Score, evaluate, free_run
+from crug.methods.crug import Crug, CrugConfig
+from crug.network import Network, alone, create, from_arrays, grow, to_arrays, widen
+from crug.phases import Phase, Progress
+from crug.sequence import Learned, Listener, train
+from crug.tasks import Task
+from crug.tasks.recordings import Scale, make_task, time_scale
+
+FORMAT = 1
+BATCHES = 31
+"""Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
+NETWORK, ENCODER, GROWTH = 0, 3, 4
+"""Streams of randomness."""
+PROOF = 2_000
+"""Steps of the rollout whose bits are remembered for `verify`."""
+DAMAGED = "take a backup of the file"
+
+
+class Size(NamedTuple):
+    """One point of a capacity curve: a network that was tried, scored on the training data."""
+
+    units: int
+    d_stsp: float
+    d_h: float
+    committed: bool
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the model remembers of a task beside the units that it owns."""
+
+    name: str
+    dt: float
+    samples: int
+    columns: tuple[str, ...]
+    scale: Scale
+    test: np.ndarray  # (T', N) float32, standardised: the held-out part
+    learned: Learned
+    interval: int
+    window: int
+    parameters: str  # digest of the task's own network
+    rollout: str  # digest of its rollout
+
+    @property
+    def task(self) -> Task:
+        nothing = np.empty((0, self.test.shape[1]))
+        return Task(self.name, self.name, nothing, np.asarray(self.test, np.float64), self.dt)
+
+
+class Model:
+    """One recurrent network that learns recordings one after another and forgets none.
+
+    Parameters
+    ----------
+    units : units in all, before any `grow`.
+    relu : ReLU units among them; half of them if not given.
+    seed : decides the network and every random draw.
+    settings : settings of the method CRUG other than their defaults, as `crug methods` lists them, e.g.
+        {"path": {"tolerance": 0.2}}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = 0.1 * np.arange(3_000)
+    >>> x = np.stack([np.sin(t), np.cos(t)], axis=1)
+    >>> model = Model(units=16, seed=0, settings={"path": {"start": 8}})
+    >>> model.learn(x, name="circle", dt=0.1, epochs=20, progress=False).tasks
+    ('circle',)
+    >>> model.rollout("circle", 100).shape
+    (100, 2)
+    """
+
+    def __init__(
+        self, units: int = 160, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
+    ):
+        self.seed, self.settings = seed, dict(settings or {})
+        P = units // 2 if relu is None else relu
+        self._config("new", {}, units, P)
+        network = create(units, P, 1, np.random.default_rng([seed, NETWORK, 0]))
+        self._network = replace(network, B=network.B[:, :0])
+        self._known: tuple[Known, ...] = ()
+
+    # what there is
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of the recordings, in the order in which they were learned."""
+        return tuple(known.name for known in self._known)
+
+    @property
+    def units(self) -> int:
+        return self._network.size
+
+    @property
+    def units_free(self) -> int:
+        return len(self._network.free())
+
+    @property
+    def ledger(self) -> dict[str, dict[str, int]]:
+        """How many units of each kind every task owns, and how many are free."""
+        free = self._network.relu[self._network.free()]
+        owned = {name: self._network.units_of(k) for k, name in enumerate(self.tasks)}
+        return {**owned, "free": {"linear": int((~free).sum()), "relu": int(free.sum())}}
+
+    def about(self, name: str) -> Known:
+        """Everything that is remembered of a recording."""
+        return self._known[self._number(name)]
+
+    def capacity_curve(self, name: str) -> list[Size]:
+        """What each size that was tried on the way would have cost."""
+        learned = self.about(name).learned
+        return [Size(o.units, *o.score, i == learned.chosen) for i, o in enumerate(learned.history)]
+
+    # learning
+
+    def learn(
+        self,
+        x: np.ndarray | Sequence[np.ndarray],
+        name: str,
+        dt: float = 1.0,
+        *,
+        epochs: int | None = None,
+        units: int | None = None,
+        tolerance: float | None = None,
+        columns: Sequence[str] = (),
+        progress: bool | Listener = True,
+        scratch: Path | None = None,
+    ) -> Model:
+        """Add a recording.
+
+        Parameters
+        ----------
+        x : (T, N) samples in your own units, or a list of such: several trajectories of one system. The last sixth of
+            each is held out for `score`.
+        name : what it is called from now on.
+        dt : the interval between samples; remembered, not used.
+        epochs : the most epochs that may be spent.
+        units : no more units than that for this recording.
+        tolerance : how much worse than the best a smaller network may score; a larger one saves units.
+        columns : names of the columns, to be remembered.
+        progress : whether to say how far it is.
+        scratch : a folder in which interrupted learning is kept; the same call then goes on from there.
+        """
+        if name in self.tasks or name == "free":
+            raise CrugError(f"the model already has a recording called {name!r}; choose another name")
+        pieces = [x] if isinstance(x, np.ndarray) and x.ndim < 3 else list(x)
+        task, scale = make_task(name, pieces, dt)
+        number = len(self._known)
+        config = self._config(name, _asked(epochs, units, tolerance, task), self.units, int(self._network.relu.sum()))
+        method = Crug(config)
+        method.remedy = f"add some: model.grow({2 * task.dim + 32}), or crug grow FILE {2 * task.dim + 32}"
+        network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
+        if isinstance(progress, bool):
+            progress = Ticker(config.epochs) if progress else Silent()
+        progress.task(0, task)
+        label = f"{number}-{_digest(*(p.encode() for p in (config.model_dump_json(),)), task.train.tobytes())[:16]}"
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                network, _, record, _ = train(
+                    config, method, network, {}, [task] * (number + 1), number, scratch or Path(folder), label, progress
+                )
+            except Exhausted as error:
+                raise Exhausted(f"recording {name!r}: {error}") from None
+        known = Known(
+            name=name,
+            dt=float(dt),
+            samples=sum(len(piece) for piece in pieces),
+            columns=tuple(columns) or tuple(str(i + 1) for i in range(task.dim)),
+            scale=scale,
+            test=task.test.astype(np.float32),
+            learned=record,
+            interval=config.training.interval,
+            window=config.training.window,
+            parameters=_parameters(network, number),
+            rollout=_proof(network, number, task.test[:1]),
+        )
+        self._network, self._known = network, (*self._known, known)
+        progress.learned(0, name, record.own, network.units_of(number))
+        if scratch:
+            store.clear(scratch)
+        return self
+
+    def grow(self, units: int) -> Model:
+        """Add free units, half of them linear. Nothing that was learned changes by a bit."""
+        if units < 1:
+            raise CrugError(f"grow({units}): give a positive number of units")
+        rng = np.random.default_rng([self.seed, GROWTH, self.units])
+        self._network = grow(self._network, units - units // 2, units // 2, rng)
+        return self
+
+    # using what was learned
+
+    def rollout(self, name: str, steps: int, x0: np.ndarray | None = None) -> np.ndarray:
+        """Run one recording's network freely: (steps, N) in your units, from x0 (N,) or several x0 (batch, N).
+
+        Without x0 it starts where the held-out part begins.
+        """
+        number = self._number(name)
+        known = self._known[number]
+        start = known.test[:1] if x0 is None else known.scale.standardise(self._observation(name, np.atleast_2d(x0)))
+        out = known.scale.restore(free_run(self._network, number, start, steps))
+        return out if x0 is not None and np.ndim(x0) == 2 else out[0]
+
+    def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
+        """Run the whole network once and read every recording from it: name -> (steps, N).
+
+        `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
+        begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
+        """
+        net, units = self._network, self._network.used()
+        z0 = np.zeros((1, len(units)), np.float32)
+        for number, known in enumerate(self._known):
+            given = (x0 or {}).get(known.name)
+            start = known.test[0] if given is None else known.scale.standardise(self._observation(known.name, given))
+            start = np.asarray(start, np.float32)
+            own = np.flatnonzero(net.owner[units] == number)
+            z0[0, own] = net.B[units[own], : len(start)] @ start
+            z0[0, np.searchsorted(units, net.readouts[number])] = start
+        for name in x0 or {}:
+            self._number(name)
+        floor = np.where(net.relu[units], 0, -np.inf).astype(np.float32)
+        readouts = [np.searchsorted(units, r) for r in net.readouts]
+        everything = (net.a[units], net.W[np.ix_(units, units)], net.h[units], floor)
+        out = np.asarray(run_freely(*everything, z0, np.concatenate(readouts), steps))[0]
+        parts = np.split(out, np.cumsum([len(r) for r in readouts])[:-1], axis=1)
+        return {known.name: known.scale.restore(part) for known, part in zip(self._known, parts, strict=True)}
+
+    def score(self, name: str) -> Score:
+        """D_stsp and D_H of a recording on its held-out part."""
+        number = self._number(name)
+        return evaluate(self._network, number, self._known[number].task)
+
+    def extract(self, name: str) -> Model:
+        """The small stand-alone network of one recording, as a model of its own without free units."""
+        number = self._number(name)
+        small = Model.__new__(Model)
+        small.seed, small.settings = self.seed, self.settings
+        small._network = alone(self._network, number)
+        known = self._known[number]
+        small._known = (replace(known, parameters=_parameters(small._network, 0)),)
+        return small
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """The parameters of the network as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger, readouts."""
+        return {name: np.array(value) for name, value in to_arrays(self._network).items()}
+
+    def verify(self) -> dict[str, bool]:
+        """For every recording, whether its parameters and its rollout are still the bits that were learned."""
+        return {
+            known.name: known.parameters == _parameters(self._network, k)
+            and known.rollout == _proof(self._network, k, known.test[:1])
+            for k, known in enumerate(self._known)
+        }
+
+    # files
+
+    def save(self, path: str | Path) -> None:
+        """Write the model into one file (safetensors, no pickle), whole or not at all."""
+        arrays = {f"network.{name}": value for name, value in to_arrays(self._network).items()}
+        known = []
+        for k, one in enumerate(self._known):
+            arrays |= {f"task.{k}.mean": one.scale.mean, f"task.{k}.std": one.scale.std, f"task.{k}.test": one.test}
+            plain = {n: getattr(one, n) for n in PLAIN}
+            known.append({**plain, "columns": list(one.columns), "learned": one.learned.to_json()})
+        about = {"seed": self.seed, "settings": self.settings, "tasks": known}
+        store.write_arrays(Path(path), arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
+
+    def _config(self, name: str, asked: dict[str, Any], M: int, P: int) -> CrugConfig:
+        values = {
+            "sequence": name,
+            "tasks": (name,),
+            "method": "crug",
+            "seed": self.seed,
+            "network": {"M": M, "P": P},
+        }
+        for section, value in self.settings.items():
+            asked = {**asked, section: {**asked.get(section, {}), **value} if isinstance(value, Mapping) else value}
+        try:
+            return CrugConfig.model_validate({**values, **asked})
+        except ValidationError as error:
+            raise CrugError(explain(error, CrugConfig)) from None
+
+    def _number(self, name: str) -> int:
+        if name not in self.tasks:
+            known = ", ".join(self.tasks) or "none yet"
+            raise CrugError(f"the model has no recording called {name!r}; it has: {known}")
+        return self.tasks.index(name)
+
+    def _observation(self, name: str, x0: Any) -> np.ndarray:
+        x0 = np.asarray(x0, np.float64)
+        dim = self.about(name).test.shape[1]
+        if x0.shape[-1] != dim:
+            raise CrugError(f"{name!r} has {dim} dimensions, x0 has {x0.shape[-1]}")
+        return x0
+
+
+PLAIN = ("name", "dt", "samples", "interval", "window", "parameters", "rollout")
+
+
+def load(path: str | Path) -> Model:
+    """The model in a file."""
+    path = Path(path)
+    arrays, metadata = store.read_described(path, remedy=DAMAGED)
+    kind, _, version = metadata.get("format", "").rpartition(" ")
+    if kind != "crug model":
+        raise CrugError(f"{path}: not a model of crug; `crug learn {path} RECORDING` would make one under another name")
+    if int(version) > FORMAT:
+        raise CrugError(f"{path}: made by a newer crug (format {version}, this one reads {FORMAT}); upgrade crug")
+    about = store.decode(json.loads(metadata["model"]))
+    model = Model.__new__(Model)
+    model.seed, model.settings = about["seed"], about["settings"]
+    model._network = from_arrays({n.removeprefix("network."): v for n, v in arrays.items() if n.startswith("network.")})
+    model._known = tuple(
+        Known(
+            **{n: one[n] for n in PLAIN},
+            columns=tuple(one["columns"]),
+            scale=Scale(arrays[f"task.{k}.mean"], arrays[f"task.{k}.std"]),
+            test=arrays[f"task.{k}.test"],
+            learned=Learned.from_json(one["learned"]),
+        )
+        for k, one in enumerate(about["tasks"])
+    )
+    return model
+
+
+def _asked(epochs: int | None, units: int | None, tolerance: float | None, task: Task) -> dict[str, Any]:
+    """The settings that follow from the recording and from what `learn` was told."""
+    interval, window = time_scale(task.train)
+    pieces = np.diff([0, *task.breaks, len(task.train)])
+    window = min(window, int(pieces.max()) // 2)
+    path = {name: value for name, value in (("most", units), ("tolerance", tolerance)) if value is not None}
+    asked: dict[str, Any] = {"training": {"interval": interval, "window": window, "batches": BATCHES}, "path": path}
+    return asked if epochs is None else {**asked, "epochs": epochs}
+
+
+def _digest(*parts: bytes) -> str:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    return digest.hexdigest()
+
+
+def _parameters(network: Network, number: int) -> str:
+    small = alone(network, number)
+    return _digest(*(np.ascontiguousarray(v).tobytes() for _, v in sorted(to_arrays(small).items())))
+
+
+def _proof(network: Network, number: int, x0: np.ndarray) -> str:
+    return _digest(free_run(network, number, np.asarray(x0, np.float32), PROOF).tobytes())
+
+
+class Silent:
+    """A listener that says nothing."""
+
+    def task(self, *_: object) -> None: ...
+
+    def chunk(self, *_: object) -> None: ...
+
+    def learned(self, *_: object) -> None: ...
+
+
+class Ticker:
+    """A listener that keeps one line up to date, for scripts and notebooks."""
+
+    def __init__(self, epochs: int):
+        self.epochs, self.began = epochs, time.monotonic()
+
+    def task(self, number: int, task: Task) -> None:
+        self.name = task.name
+        print(f"{task.name}: starting", end="", file=sys.stderr, flush=True)
+
+    def chunk(self, phase: Phase, progress: Progress, spent: int) -> None:
+        left = (time.monotonic() - self.began) * max(0.0, self.epochs / max(1, spent) - 1)
+        units = len(progress.block.members)
+        text = (
+            f"\r{self.name}: {phase.kind}, {units} units, loss {progress.loss:.1e}, at most {left / 60:.1f} min left "
+        )
+        print(text, end="", file=sys.stderr, flush=True)
+
+    def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
+        text = f"\r{name}: D_stsp {score.d_stsp:.2f}, D_H {score.d_h:.2f}, {sum(units.values())} units"
+        print(f"{text:70s}", file=sys.stderr)

@@ -1,0 +1,124 @@
+"""From a recording to a task: cut, decimate, embed; hold out a test part; standardise, and remember how.
+
+Also the recording's own time scale, from which the forcing interval and the window length follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import decimate as anti_aliased
+
+from crug.errors import CrugError
+from crug.tasks.base import TESTED, Task
+from crug.tasks.files import Recording, checked
+
+FEWEST = 1_000
+"""Samples below which nothing can be said about an attractor."""
+HELD_OUT = 1 / 6
+"""The part of every trajectory, at its end, that is kept for testing; as in the paper's 100,000 to 20,000."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How a recording was standardised."""
+
+    mean: np.ndarray
+    std: np.ndarray
+
+    def standardise(self, x: np.ndarray) -> np.ndarray:
+        return (np.asarray(x, np.float64) - self.mean) / self.std
+
+    def restore(self, x: np.ndarray) -> np.ndarray:
+        return np.asarray(x, np.float64) * self.std + self.mean
+
+
+def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence[int] | str | None = None) -> Recording:
+    """Cut `cut` samples from both ends, decimate behind an anti-alias filter, and add delayed copies of all columns.
+
+    `lags` are in samples after decimation; "auto" takes the first zero of the autocorrelation, and twice that.
+    """
+    x, source = recording.values, recording.source
+    if cut:
+        if 2 * cut >= len(x):
+            raise CrugError(f"{source}: has {len(x)} samples, {cut} cannot be cut from both ends")
+        x = x[cut:-cut]
+    if decimate > 1:
+        if len(x) // decimate < FEWEST:
+            raise CrugError(f"{source}: {len(x)} samples decimated by {decimate} leave too few; {FEWEST} are needed")
+        x = anti_aliased(x, decimate, ftype="fir", axis=0)
+    columns = list(recording.columns)
+    if lags:
+        lag = first_zero(x)
+        steps = [lag, 2 * lag] if isinstance(lags, str) else [int(lag) for lag in lags]
+        if min(steps) < 1 or max(steps) >= len(x):
+            raise CrugError(f"{source}: lags {steps} do not fit {len(x)} samples; they are in samples, from 1")
+        longest = max(steps)
+        x = np.concatenate([x[longest:], *(x[longest - s : len(x) - s] for s in steps)], axis=1)
+        columns += [f"{name}-{s}" for s in steps for name in recording.columns]
+    dt = None if recording.dt is None else recording.dt * decimate
+    return Recording(source, x, tuple(columns), dt)
+
+
+def make_task(name: str, pieces: Sequence[np.ndarray], dt: float) -> tuple[Task, Scale]:
+    """A task from one or several trajectories (T, N) of one system, and how it was standardised."""
+    arrays = [np.asarray(piece, np.float64) for piece in pieces]
+    if not arrays:
+        raise CrugError(f"recording {name!r}: there are no samples")
+    for i, x in enumerate(arrays):
+        where = f"recording {name!r}" if len(arrays) == 1 else f"recording {name!r}, trajectory {i + 1}"
+        if x.ndim == 1:
+            arrays[i] = x = x[:, None]
+        if x.ndim != 2:
+            raise CrugError(f"{where}: has {x.ndim} dimensions; give samples as (time, columns)")
+        if x.shape[1] != arrays[0].shape[1]:
+            raise CrugError(
+                f"{where}: has {x.shape[1]} columns, the first has {arrays[0].shape[1]}; they must be the same"
+            )
+        checked(Recording(where, x, tuple(str(k + 1) for k in range(x.shape[1]))))
+    total = sum(len(x) for x in arrays)
+    if total < FEWEST:
+        raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
+    ends = [len(x) - round(HELD_OUT * len(x)) for x in arrays]
+    train = np.concatenate([x[:end] for x, end in zip(arrays, ends, strict=True)])
+    test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
+    scale = Scale(train.mean(axis=0), train.std(axis=0))
+    breaks = tuple(int(b) for b in np.cumsum(ends)[:-1])
+    return Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks), scale
+
+
+def first_zero(x: np.ndarray) -> int:
+    """The first lag at which the mean autocorrelation of the columns is not positive."""
+    mean = autocorrelation(x).mean(axis=1)
+    below = np.flatnonzero(mean <= 0)
+    return max(1, int(below[0])) if len(below) else max(1, len(mean) // 10)
+
+
+def memory_length(x: np.ndarray) -> int:
+    """The lag at which the fastest column has lost all but 1/e of its autocorrelation."""
+    r = autocorrelation(x)
+    lags = [np.flatnonzero(r[:, i] < np.exp(-1)) for i in range(r.shape[1])]
+    found = [int(lag[0]) for lag in lags if len(lag)]
+    return max(1, min(found)) if found else len(r)
+
+
+def autocorrelation(x: np.ndarray) -> np.ndarray:
+    """Of each column, for lags up to a quarter of the recording (at most its first 50,000 samples)."""
+    x = np.asarray(x[:50_000], np.float64)
+    x = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(x, 2 * len(x), axis=0)) ** 2
+    r = np.fft.irfft(power, axis=0)[: max(2, len(x) // 4)]
+    return r / r[0]
+
+
+def time_scale(x: np.ndarray, interval: int = 16, window: int = 200) -> tuple[int, int]:
+    """The forcing interval and the window length for a recording.
+
+    The usual ones serve recordings whose memory is between 4 and 100 samples, as those of the benchmarks. Coarser ones
+    are forced more often, finer ones less often and in longer windows.
+    """
+    memory = memory_length(x)
+    factor = min(4.0, max(1.0, memory / 100))
+    return max(2, min(round(interval * factor), 4 * memory)), round(window * factor)
