@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, RunConfig, Section, Share, with_defaults
+from crug.config import NonNegative, Positive, RunConfig, Section, Share, with_defaults
 from crug.methods.base import Hints
 from crug.methods.gating import Gating
 from crug.methods.isolating import Isolating
@@ -46,6 +46,7 @@ class TransferConfig(Section):
 class CrugConfig(RunConfig):
     allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
     settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
+    settle_lr: Annotated[Positive, Field(description="price: learning rate at the start of settling")] = 1e-2
     select: Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper")] = (
         "best"
     )
@@ -102,7 +103,7 @@ class Crug(Isolating):
     def _price_phase(self, number: int) -> Phase | None:
         """Gates under the price, then, if asked for, the kept units without it.
 
-        The cut leaves a network that has to find its dynamics again, so settling begins at the full rate.
+        The cut leaves a small network that has to find its dynamics again, and small ones need a higher rate.
         """
         c, t = self.config, self.config.training
         settling = round(c.settle * c.epochs)
@@ -126,5 +127,5 @@ class Crug(Isolating):
             )
         if number == 1 and settling:
             price = 0.0 if self.objective.lateral else self._transfer_price
-            return Phase("settle", settling, t.lr, t.lr_end, begin=0, price_transfer=price, select=c.select)
+            return Phase("settle", settling, c.settle_lr, t.lr_end, begin=0, price_transfer=price, select=c.select)
         return None
