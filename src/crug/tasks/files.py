@@ -11,6 +11,7 @@ import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -83,12 +84,12 @@ def _delimited(path: Path, delimiter: str | None) -> Recording:
         delimiter = next((d for d in (",", "\t", ";") if d in first), delimiter if delimiter else " ")
     header = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))]
     named = not all(_number(cell) is not None or cell.lower() in MISSING for cell in header)
-    body = io.StringIO(text)
+    skip = 1 + lines.index(first) if named else 0
+    if not any(line.strip() for line in lines[skip:]):
+        raise CrugError(f"{path}: has no rows of numbers")
+    split = None if delimiter == " " else delimiter
     try:
-        skip = 1 + lines.index(first) if named else 0
-        values = np.loadtxt(
-            body, delimiter=None if delimiter == " " else delimiter, skiprows=skip, ndmin=2, comments=None
-        )
+        values = np.loadtxt(io.StringIO(text), delimiter=split, skiprows=skip, ndmin=2, comments=None)
     except ValueError:
         values = _cells(path, lines, delimiter, named)
     if named and len(header) != values.shape[1]:
@@ -136,8 +137,6 @@ def _cells(path: Path, lines: list[str], delimiter: str, named: bool) -> np.ndar
                 )
             row.append(np.nan if value is None else value)
         rows.append(row)
-    if not rows:
-        raise CrugError(f"{path}: has no rows of numbers")
     return np.array(rows, np.float64)
 
 
@@ -197,7 +196,7 @@ def _wfdb(path: Path) -> Recording:
     except ModuleNotFoundError:
         raise CrugError(f'{path}: WFDB records need wfdb: pip install "crug[physionet]"') from None
     try:
-        record = wfdb.rdrecord(str(path), physical=False)
+        record: Any = wfdb.rdrecord(str(path), physical=False)
         return Recording(str(path), record.d_signal.astype(np.float64), tuple(record.sig_name), 1 / record.fs)
     except Exception as error:  # wfdb raises many kinds on a damaged record
         raise CrugError(

@@ -1,0 +1,227 @@
+"""The user's model: recordings added over time, none forgotten, and no failure leaves a trace."""
+
+import json
+import time
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import crug
+from crug import store
+from crug.cli import app
+from crug.errors import CrugError, Exhausted
+from crug.model import Silent
+
+QUICK = {"epochs": 20, "progress": False}
+START = {"path": {"start": 8}}
+
+
+def wave(dim=2, frequency=1.0, samples=1_500, offset=0.0):
+    t = 0.1 * np.arange(samples)[:, None]
+    return offset + (1 + np.arange(dim)) * np.sin(frequency * t * (1 + 0.3 * np.arange(dim)) + np.arange(dim))
+
+
+def fresh(units=48):
+    return crug.Model(units=units, seed=3, settings=START)
+
+
+@pytest.fixture(scope="module")
+def learned():
+    model = fresh()
+    model.learn(wave(offset=7.0), "first", 0.1, **QUICK)
+    model.learn(wave(3, 1.7), "second", 0.1, **QUICK)
+    return model
+
+
+def test_what_was_learned_can_be_had_back(learned):
+    assert learned.tasks == ("first", "second")
+    ledger = learned.ledger
+    assert sum(sum(kinds.values()) for kinds in ledger.values()) == 48
+    assert learned.units_free == sum(ledger["free"].values())
+    out = learned.rollout("first", 300)
+    assert out.shape == (300, 2)
+    assert abs(out.mean() - 7) < 7  # in the user's own units, not standardised
+    several = learned.rollout("second", 50, np.zeros((4, 3)))
+    assert several.shape == (4, 50, 3)
+    assert np.array_equal(several[1], learned.rollout("second", 50, np.zeros(3)))
+    score = learned.score("second")
+    assert score.d_stsp >= 0
+    curve = learned.capacity_curve("second")
+    assert sum(size.committed for size in curve) == 1
+    assert next(size.units for size in curve if size.committed) == sum(ledger["second"].values())
+
+
+def test_the_whole_network_runs_every_recording_at_once(learned):
+    start = np.array([0.1, -0.2, 0.3])
+    out = learned.rollout_all({"second": start}, 200)
+    np.testing.assert_allclose(out["second"], learned.rollout("second", 200, start), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(out["first"], learned.rollout("first", 200), rtol=1e-3, atol=1e-3)
+
+
+def test_saved_loaded_and_continued_gives_the_same_bits_as_one_sequence(learned, tmp_path):
+    model = fresh().learn(wave(offset=7.0), "first", 0.1, **QUICK)
+    model.save(tmp_path / "lab.crug")
+    later = crug.load(tmp_path / "lab.crug").learn(wave(3, 1.7), "second", 0.1, **QUICK)
+    for name, value in learned.arrays().items():
+        assert value.tobytes() == later.arrays()[name].tobytes(), name
+    assert np.array_equal(later.rollout("second", 100), learned.rollout("second", 100))
+    later.save(tmp_path / "b.crug")
+    learned.save(tmp_path / "a.crug")
+    again = crug.load(tmp_path / "a.crug")
+    assert again.score("first") == learned.score("first")
+    assert again.about("second").columns == ("1", "2", "3")
+    assert all(again.verify().values())
+
+
+def test_the_tenth_recording_leaves_the_first_nine_alone(tmp_path):
+    model = crug.Model(units=120, seed=0, settings={"path": {"start": 6, "most": 8}})
+    for i in range(9):
+        model.learn(wave(1 + i % 3, 1 + 0.2 * i), f"r{i}", **{**QUICK, "epochs": 6})
+    model.save(tmp_path / "lab.crug")
+    model = crug.load(tmp_path / "lab.crug")
+    before = {name: model.rollout(name, 400).tobytes() for name in model.tasks}
+    model.learn(wave(4, 0.7), "tenth", **{**QUICK, "epochs": 6})
+    assert model.arrays()["B"].shape[1] == 4
+    assert {name: model.rollout(name, 400).tobytes() for name in model.tasks[:9]} == before
+    assert all(model.verify().values())
+    assert sum(model.ledger["tenth"].values()) <= 8
+
+
+def test_growing_touches_nothing(learned):
+    model = learned.extract("first")
+    assert model.units_free == 0
+    bits = learned.rollout("first", 500).tobytes()
+    assert model.rollout("first", 500).tobytes() == bits
+    assert all(model.verify().values())
+    with pytest.raises(Exhausted, match=r"recording 'more': 0 free linear units are left.*model\.grow\(36\)"):
+        model.learn(wave(), "more", **QUICK)
+    model.grow(20).learn(wave(frequency=2.0), "more", **QUICK)
+    assert model.tasks == ("first", "more")
+    assert model.rollout("first", 500).tobytes() == bits
+    assert all(model.verify().values())
+
+
+def test_verify_sees_one_nudged_weight(learned, tmp_path):
+    learned.save(tmp_path / "lab.crug")
+    arrays, about = store.read_described(tmp_path / "lab.crug")
+    unit = np.flatnonzero(arrays["network.owner"] == 0)[0]
+    arrays["network.W"] = arrays["network.W"].copy()
+    source = np.flatnonzero(arrays["network.W"][unit])[0]
+    arrays["network.W"][unit, source] = np.nextafter(arrays["network.W"][unit, source], np.float32(9))
+    store.write_arrays(tmp_path / "nudged.crug", arrays, **about)
+    assert crug.load(tmp_path / "nudged.crug").verify() == {"first": False, "second": True}
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "nudged.crug")])
+    assert done.exit_code == 1
+    assert "first: CHANGED" in done.output
+
+
+class Stopping(Silent):
+    def chunk(self, *_):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("how", ["bad data", "interrupt", "same name", "bad setting"])
+def test_a_failed_lesson_leaves_the_model_as_it_was(learned, how):
+    before = {name: value.tobytes() for name, value in learned.arrays().items()}
+    x, name, more, error = wave(2, 3.0), "third", dict(QUICK), CrugError
+    if how == "bad data":
+        x[50, 1] = np.nan
+    elif how == "interrupt":
+        more["progress"], error = Stopping(), KeyboardInterrupt
+    elif how == "same name":
+        name = "first"
+    else:
+        more["tolerance"] = -1.0
+    with pytest.raises(error):
+        learned.learn(x, name, **more)
+    assert {name: value.tobytes() for name, value in learned.arrays().items()} == before
+    assert learned.tasks == ("first", "second")
+
+
+def test_several_trajectories_many_dimensions_and_one(tmp_path):
+    model = crug.Model(units=60, seed=0, settings=START)
+    model.learn([wave(samples=700), wave(samples=800)], "two", **QUICK)
+    model.learn(wave(5), "five", **QUICK)
+    model.learn(wave(1)[:, 0], "one", **QUICK)
+    assert model.about("two").samples == 1_500
+    assert np.isfinite(model.score("five").d_stsp)
+    assert model.rollout("one", 30).shape == (30, 1)
+    from crug.report.figures import draw_model
+
+    draw_model(model, tmp_path)
+    assert (tmp_path / "portraits.png").stat().st_size > 10_000
+
+
+def test_errors_say_what_there_is(learned, tmp_path):
+    with pytest.raises(CrugError, match="no recording called 'x'; it has: first, second"):
+        learned.rollout("x", 10)
+    with pytest.raises(CrugError, match="'first' has 2 dimensions, x0 has 3"):
+        learned.rollout("first", 10, np.zeros(3))
+    (tmp_path / "no.crug").write_bytes(b"nothing")
+    with pytest.raises(CrugError, match="damaged"):
+        crug.load(tmp_path / "no.crug")
+    store.write_arrays(tmp_path / "other.crug", {"x": np.zeros(3)})
+    with pytest.raises(CrugError, match="not a model of crug"):
+        crug.load(tmp_path / "other.crug")
+    store.write_arrays(tmp_path / "new.crug", {"x": np.zeros(3)}, format="crug model 99", model="{}")
+    with pytest.raises(CrugError, match="made by a newer crug"):
+        crug.load(tmp_path / "new.crug")
+    with pytest.raises(CrugError, match="there is no such setting"):
+        crug.Model(settings={"pathh": {}})
+
+
+@pytest.mark.slow
+def test_a_task_of_a_large_model_rolls_out_as_fast_as_alone(learned, tmp_path):
+    """Only a task's own units are computed, so the size of the model does not matter."""
+    large, small = learned, learned.extract("first")
+    large.grow(400)
+    times = {}
+    for _ in range(5):
+        for name, model in (("large", large), ("small", small)):
+            model.rollout("first", 40_000)
+            began = time.perf_counter()
+            model.rollout("first", 40_000)
+            times[name] = min(times.get(name, np.inf), time.perf_counter() - began)
+    assert times["large"] < 1.2 * times["small"]
+
+
+def test_the_command_line_of_a_model(tmp_path):
+    np.savetxt(tmp_path / "monday.csv", wave(), delimiter=",", header="x,y", comments="")
+    np.save(tmp_path / "tuesday.npy", wave(3, 2.0))
+    lab = str(tmp_path / "lab.crug")
+
+    def go(*line, code=0):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert done.exit_code == code, (done.output, done.exception)
+        return done.output
+
+    out = go(
+        "learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy", "--epochs", 6, "--units", 20, "--size", 60
+    )
+    assert "2 recordings" in out
+    assert not (tmp_path / "lab.crug.progress").exists()
+    assert "already learned" in go("learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy")
+    about = json.loads(go("info", lab, "--json"))
+    assert [task["name"] for task in about["tasks"]] == ["monday", "tuesday"]
+    assert about["tasks"][0]["columns"] == ["x", "y"]
+    assert "monday" in go("info", lab, "--figures", tmp_path / "pictures")
+    assert (tmp_path / "pictures" / "capacity.png").exists()
+    go("rollout", lab, "monday", "--steps", 20, "--out", tmp_path / "r.csv", "--start", "0.5,1.0")
+    rolled = np.loadtxt(tmp_path / "r.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(rolled, crug.load(lab).rollout("monday", 20, np.array([0.5, 1.0])))
+    assert set(json.loads(go("score", lab, "--json"))) == {"monday", "tuesday"}
+    assert go("verify", lab).count("same bits") == 2
+    go("extract", lab, "tuesday", "--out", tmp_path / "small.crug")
+    assert crug.load(tmp_path / "small.crug").tasks == ("tuesday",)
+    go("grow", lab, 10)
+    assert crug.load(lab).units == 70
+    for line in (
+        ("learn", lab, tmp_path / "monday.csv", "--name", "monday"),
+        ("rollout", lab, "sunday", "--out", tmp_path / "r.csv"),
+        ("rollout", lab, "monday", "--out", tmp_path / "r.xls"),
+        ("extract", lab, "monday", "--out", tmp_path / "small.crug"),
+        ("info", tmp_path / "nothing.crug"),
+    ):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert isinstance(done.exception, CrugError), line
