@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from crug.metrics import BinnedReference, power_spectrum, quartiles, spectral_distance
+from crug.metrics.mixture import MixtureReference, log_density
 from crug.tasks import load
 
 CEILING = {
@@ -104,3 +105,25 @@ def test_divergent_runs_count_as_the_worst():
     assert str(quartiles([1.0, 2.0, 3.0, np.inf, np.inf])) == "3.00†-1.00"
     assert str(quartiles([1.0, np.inf, np.inf])) == "div."
     assert quartiles([1.0, 2.0]) == (1.25, 1.5, 1.75)
+
+
+def test_mixture_divergence_of_gaussians_and_far_away():
+    """Two clouds, d apart, both wider than the kernel: the divergence of two Gaussians is d^2 / (2 s^2)."""
+    rng = np.random.default_rng(0)
+    reference = MixtureReference(rng.normal(size=(20_000, 1)))
+    assert abs(reference.divergence(rng.normal(size=(20_000, 1)))) < 0.02
+    shifted = reference.divergence(rng.normal(size=(20_000, 1)) + 1)
+    assert shifted == pytest.approx(1 / (2 * 1.01), abs=0.08)
+    far = reference.divergence(np.full((100, 1), 50.0))
+    assert np.isfinite(far)
+    assert far > 1e4
+    assert reference.divergence(np.full((100, 1), np.nan)) == np.inf
+    assert reference.divergence(np.full((100, 1), 1e200)) == np.inf
+
+
+def test_mixture_log_density_is_the_plain_sum_where_that_does_not_underflow():
+    rng = np.random.default_rng(1)
+    points, centres = 0.2 * rng.normal(size=(5, 3)), 0.2 * rng.normal(size=(40, 3))
+    squares = ((points[:, None] - centres) ** 2).sum(axis=2)
+    plain = np.log(np.mean(np.exp(-squares / 0.02), axis=1) / (2 * np.pi * 0.01) ** 1.5)
+    np.testing.assert_allclose(log_density(points, centres), plain, rtol=1e-9)

@@ -11,9 +11,9 @@ import typer
 from crug import cli_model, methods, store
 from crug.config import RunConfig, build, departures, keys
 from crug.errors import CrugError
-from crug.report.terminal import Live, console, summary, table
+from crug.report.terminal import Live, console, say, summary, table
 from crug.sequence import run as run_sequence
-from crug.tasks import SEQUENCES, SYSTEMS
+from crug.tasks import SEQUENCES, SYSTEMS, TASKS, gait
 from crug.verify import verify as verify_run
 from crug.verify import verify_model
 
@@ -48,6 +48,9 @@ def run(
     ] = None,
     set_: Sets = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="Gait sequences: folder with the gaitndd files. [default: downloaded]")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(help="Folder of the run; made if it is not there. [default: runs/SEQUENCE-METHOD-SEED]"),
@@ -58,12 +61,14 @@ def run(
     Interrupted, the same command goes on where it was. Afterwards the folder holds result.json, the network after
     every task, learning curves, and pictures.
     """
+    if data:
+        gait.adopt(data)
     chosen = methods.find(method)
     settings = _settings(chosen.Config, sequence, tasks, method, seed, epochs, config, set_ or [])
     out = out or Path("runs") / f"{settings.sequence}-{Path(method).stem}-{seed}"
     result = _run(chosen, settings, out)
     console.print(table(result))
-    console.print(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
+    say(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
 
 
 def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, file, sets) -> RunConfig:
@@ -72,8 +77,8 @@ def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, fil
         if sequence:
             raise CrugError(f"give a sequence ({sequence}) or --tasks, not both")
         for name in names:
-            if name not in SYSTEMS:
-                raise CrugError(f"--tasks: no task is called {name!r}; there are: {', '.join(SYSTEMS)}")
+            if name not in TASKS:
+                raise CrugError(f"--tasks: no task is called {name!r}; there are: {', '.join(TASKS)}")
         sequence = ",".join(names)
     elif sequence is None:
         raise CrugError(f"which sequence? One of {', '.join(SEQUENCES)}, or your own with --tasks lorenz,chua")
@@ -110,7 +115,7 @@ def demo(
     result = _run(chosen, _settings(chosen.Config, "vlrc", None, "crug", seed, None, None, []), out)
     console.print(table(result))
     worst = max(result["tasks"], key=lambda row: row["final"]["d_stsp"])
-    console.print(
+    say(
         f"{out / 'figures' / 'portraits.png'} shows each true attractor beside the network's own: {result['units']} "
         f"units hold all four, 'own' and 'final' are equal because nothing is forgotten, and the worst D_stsp is "
         f"{worst['final']['d_stsp']:.2f} ({worst['name']}; 0 is perfect, about 15 is a failure). "
@@ -138,7 +143,7 @@ def verify(path: Annotated[Path, typer.Argument(help="Folder of a run, or a mode
     """Prove that nothing was forgotten: every task's rollout, then and now, compared bit for bit."""
     same = True
     for line, equal in verify_model(path) if path.is_file() else verify_run(path):
-        console.print(line)
+        say(line)
         same &= equal
     if not same:
         raise typer.Exit(1)
@@ -148,11 +153,12 @@ def verify(path: Annotated[Path, typer.Argument(help="Folder of a run, or a mode
 def sequences(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """The named sequences, and the tasks that --tasks takes."""
     if as_json:
-        typer.echo(json.dumps({"sequences": SEQUENCES, "tasks": list(SYSTEMS)}, indent=1))
+        typer.echo(json.dumps({"sequences": SEQUENCES, "tasks": list(TASKS)}, indent=1))
         return
     for name, tasks in SEQUENCES.items():
-        console.print(f"[bold]{name:14s}[/bold] {', '.join(SYSTEMS[t].title for t in tasks)}")
-    console.print(f"tasks for --tasks: {', '.join(SYSTEMS)}")
+        say(f"[bold]{name:14s}[/bold] {', '.join(SYSTEMS[t].title if t in SYSTEMS else t for t in tasks)}")
+    say(f"tasks for --tasks: {', '.join(SYSTEMS)}")
+    say(f"and gait recordings: {', '.join(f'{g}1 ... {g}{n}' for g, n in gait.GROUPS.items())}")
 
 
 @app.command("methods")
@@ -178,11 +184,11 @@ def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON."
         typer.echo(json.dumps(listed, indent=1))
         return
     common = {s["key"]: s for s in next(m for m in listed if m["name"] == "naive")["settings"]}
-    console.print("[bold]every method[/bold] (where not said otherwise below)")
+    say("[bold]every method[/bold] (where not said otherwise below)")
     for setting in common.values():
         _print_setting(setting)
     for method in listed:
-        console.print(f"[bold]{method['name']}[/bold]: {method['description']}")
+        say(f"[bold]{method['name']}[/bold]: {method['description']}")
         for setting in method["settings"]:
             if setting != common.get(setting["key"]):
                 _print_setting(setting)
@@ -192,7 +198,7 @@ def _print_setting(setting: dict[str, Any]) -> None:
     text = setting["description"]
     if "search" in setting:
         text += "; searched from {:g} to {:g}".format(*setting["search"])
-    console.print(f"  {setting['key']:24s} {setting['default']!s:8s} {text}", soft_wrap=True)
+    say(f"  {setting['key']:24s} {setting['default']!s:8s} {text}")
 
 
 @app.command()
@@ -200,7 +206,7 @@ def bench(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = Fa
     """Time this engine against a plain PyTorch loop, and the methods against each other (extra `bench`)."""
     from crug.bench import bench as run_bench
 
-    result = run_bench(lambda text: console.print(text) if not as_json else None)
+    result = run_bench(lambda text: say(text) if not as_json else None)
     if as_json:
         typer.echo(json.dumps(result, indent=1))
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from crug import store
 from crug.errors import CrugError
 from crug.model import Model, load
-from crug.report.terminal import Live, console, shown
+from crug.report.terminal import Live, console, say, shown
 from crug.tasks.files import Recording, read
 from crug.tasks.recordings import shaped
 
@@ -66,7 +66,7 @@ def learn(
         raise CrugError(f"{file}: already has a recording called {name!r}; choose another --name")
     for one in names:
         if one in model.tasks:
-            console.print(f"{one}: already learned")
+            say(f"{one}: already learned")
     for number, (one, group) in enumerate(todo):
         interval = dt or group[0].dt or 1.0
         pieces = [recording.values for recording in group]
@@ -88,7 +88,7 @@ def learn(
                 typer.echo(f"crug: stopped; {file} is as it was, and the same command goes on from here", err=True)
                 raise typer.Exit(130) from None
         model.save(file)
-    console.print(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
+    say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
 
 
 def _prepared(path: str, columns: str | None, decimate: int, cut: int, lags: str | None, fill: str | None) -> Recording:
@@ -133,7 +133,7 @@ def info(
         from crug.report.figures import draw_model
 
         draw_model(model, figures)
-        console.print(f"pictures are in {figures}")
+        say(f"pictures are in {figures}")
 
 
 def _table(model: Model, rows: list[dict[str, Any]]) -> Table:
@@ -170,7 +170,7 @@ def rollout(
         raise CrugError(f"--out {out}: write .csv or .npy")
     known = model.about(name)
     _write(out, model.rollout(name, steps, x0), known.columns)
-    console.print(f"{out}: {steps} steps of {name}, {known.dt:g} apart")
+    say(f"{out}: {steps} steps of {name}, {known.dt:g} apart")
 
 
 def _write(out: Path, values: np.ndarray, columns: tuple[str, ...]) -> None:
@@ -198,7 +198,7 @@ def score(
         typer.echo(json.dumps(store.encode({n: s._asdict() for n, s in scores.items()}), indent=1))
         return
     for n, s in scores.items():
-        console.print(f"{n}: D_stsp {shown(s.d_stsp)}, D_H {shown(s.d_h)}")
+        say(f"{n}: D_stsp {shown(s.d_stsp)}, D_H {shown(s.d_h)}")
 
 
 def extract(
@@ -211,11 +211,11 @@ def extract(
         raise CrugError(f"--out {out}: is there already; choose another name")
     small = load(file).extract(name)
     small.save(out)
-    console.print(f"{out}: {small.units} units")
+    say(f"{out}: {small.units} units")
 
 
 def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
     """Add free units to a model. Nothing that was learned changes by a bit."""
     model = load(file).grow(units)
     model.save(file)
-    console.print(f"{file}: {model.units_free} of {model.units} units are free")
+    say(f"{file}: {model.units_free} of {model.units} units are free")

@@ -52,6 +52,10 @@ class TrainingConfig(Section):
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
 
 
+GAIT = {"M": 1024, "P": 512}
+"""The network of the gait sequences, under every method."""
+
+
 class RunConfig(Section):
     """What every method is given."""
 
@@ -73,7 +77,10 @@ class RunConfig(Section):
     def _presets(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        return with_defaults(values, cls.presets.get(values.get("sequence", ""), {}))
+        sequence = str(values.get("sequence", ""))
+        if sequence.startswith("gait"):
+            values = with_defaults(values, {"network": GAIT})
+        return with_defaults(values, cls.presets.get(sequence, {}))
 
     def recipe(self, samples: int) -> Recipe:
         """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""

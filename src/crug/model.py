@@ -105,7 +105,7 @@ class Model:
     ):
         self.seed, self.settings = seed, dict(settings or {})
         P = units // 2 if relu is None else relu
-        self._config("new", {}, units, P)
+        self._config({"network": {"M": units, "P": P}})
         network = create(units, P, 1, np.random.default_rng([seed, NETWORK, 0]))
         self._network = replace(network, B=network.B[:, :0])
         self._known: tuple[Known, ...] = ()
@@ -176,14 +176,14 @@ class Model:
         pieces = [x] if isinstance(x, np.ndarray) and x.ndim < 3 else list(x)
         task, scale = make_task(name, pieces, dt)
         number = len(self._known)
-        config = self._config(name, _asked(epochs, units, tolerance, task), self.units, int(self._network.relu.sum()))
+        config = self._config(_asked(epochs, units, tolerance, task))
         method = Crug(config)
         method.remedy = f"add some: model.grow({2 * task.dim + 32}), or crug grow FILE {2 * task.dim + 32}"
         network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
         if isinstance(progress, bool):
             progress = Ticker(config.epochs) if progress else Silent()
         progress.task(0, task)
-        label = f"{number}-{_digest(*(p.encode() for p in (config.model_dump_json(),)), task.train.tobytes())[:16]}"
+        label = _digest(config.model_dump_json().encode(), task.train.tobytes(), _bytes(network))
         with tempfile.TemporaryDirectory() as folder:
             try:
                 network, _, record, _ = train(
@@ -295,14 +295,8 @@ class Model:
         about = {"seed": self.seed, "settings": self.settings, "tasks": known}
         store.write_arrays(Path(path), arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
 
-    def _config(self, name: str, asked: dict[str, Any], M: int, P: int) -> CrugConfig:
-        values = {
-            "sequence": name,
-            "tasks": (name,),
-            "method": "crug",
-            "seed": self.seed,
-            "network": {"M": M, "P": P},
-        }
+    def _config(self, asked: dict[str, Any]) -> CrugConfig:
+        values = {"sequence": "model", "tasks": ("recording",), "method": "crug", "seed": self.seed}
         for section, value in self.settings.items():
             asked = {**asked, section: {**asked.get(section, {}), **value} if isinstance(value, Mapping) else value}
         try:
@@ -371,8 +365,11 @@ def _digest(*parts: bytes) -> str:
 
 
 def _parameters(network: Network, number: int) -> str:
-    small = alone(network, number)
-    return _digest(*(np.ascontiguousarray(v).tobytes() for _, v in sorted(to_arrays(small).items())))
+    return _digest(_bytes(alone(network, number)))
+
+
+def _bytes(network: Network) -> bytes:
+    return b"".join(np.ascontiguousarray(value).tobytes() for _, value in sorted(to_arrays(network).items()))
 
 
 def _proof(network: Network, number: int, x0: np.ndarray) -> str:

@@ -56,7 +56,8 @@ class CrugConfig(RunConfig):
     path: PathConfig = PathConfig()
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "blgf": {"prices": {"linear": 2.94e-3, "relu": 3.36e-3}, "transfer": {"strength": 1.44e-1}}
+        "blgf": {"prices": {"linear": 2.94e-3, "relu": 3.36e-3}, "transfer": {"strength": 1.44e-1}},
+        "gait": {"prices": {"linear": 0.36 * 2.52e-3, "relu": 2.52e-3}, "transfer": {"strength": 5.84e-4}},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {
         "prices.linear": (1.5e-4, 3e-3),

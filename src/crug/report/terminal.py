@@ -19,6 +19,11 @@ from crug.tasks import Task
 console = Console(highlight=False)
 
 
+def say(text: str) -> None:
+    """A sentence, left to the terminal to wrap: paths in it stay whole."""
+    console.print(text, soft_wrap=True)
+
+
 def shown(value: float) -> str:
     return f"{value:.2f}" if np.isfinite(value) else "div."
 

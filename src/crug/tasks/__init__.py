@@ -1,5 +1,6 @@
 """Tasks by name, and named sequences of them."""
 
+from crug.tasks import gait
 from crug.tasks.base import Task
 from crug.tasks.systems import SYSTEMS, generate
 
@@ -10,14 +11,19 @@ SEQUENCES: dict[str, tuple[str, ...]] = {
     "lrcv": ("lorenz", "rossler", "chua", "van-der-pol"),
     "blgf": ("blasius", "laser", "genesio-tesi", "finance"),
     "lorenz-family": ("lorenz", "lorenz-313", "lorenz-200", "lorenz-160"),
+    **gait.SEQUENCES,
 }
+
+TASKS: tuple[str, ...] = (*SYSTEMS, *gait.SUBJECTS)
 
 
 def load(name: str, seed: int) -> Task:
     """The task of that name; its data follow from the seed."""
+    if name in gait.SUBJECTS:
+        return gait.load(name)
     if name not in SYSTEMS:
-        raise KeyError(f"no task is called {name!r}; there are {', '.join(SYSTEMS)}")
+        raise KeyError(f"no task is called {name!r}; there are {', '.join(TASKS)}")
     return generate(SYSTEMS[name], seed)
 
 
-__all__ = ["SEQUENCES", "SYSTEMS", "Task", "load"]
+__all__ = ["SEQUENCES", "SYSTEMS", "TASKS", "Task", "load"]

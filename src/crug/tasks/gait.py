@@ -1,0 +1,104 @@
+"""The gait recordings of section 4.1: PhysioNet's 'Gait in Neurodegenerative Disease Database' (gaitndd, ODC-BY 1.0).
+
+Each subject is a task: two foot sensors at 300 Hz, 20 s cut from both ends, decimated to 75 Hz, with four delay
+features (two lags of both feet): six dimensions, 14,000 samples to train and 5,000 to test.
+
+The files are checked against the checksums in gaitndd.sha256 and kept in the user's cache folder. `adopt` takes them
+from a folder; otherwise they are downloaded through wfdb when a subject is first asked for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+
+from crug.errors import CrugError
+from crug.runtime import cache_folder
+from crug.tasks.base import Task
+from crug.tasks.files import read
+from crug.tasks.recordings import Scale, shaped
+
+GROUPS = {"control": 16, "park": 15, "hunt": 20, "als": 13}
+TITLES = {"control": "Control", "park": "Parkinson", "hunt": "Huntington", "als": "ALS"}
+SUBJECTS = tuple(f"{group}{i + 1}" for group, count in GROUPS.items() for i in range(count))
+POOR = ("als4", "als5", "als12", "park11", "park14", "hunt13", "hunt14")
+"""Records with dropouts or other defects."""
+RATE, CUT, DECIMATE, LAGS = 300, 20, 4, (20, 40)
+TRAIN, TEST, TRANSIENT = 14_000, 5_000, 5_000
+
+SEQUENCES = {"gait": tuple(f"{group}{i}" for i in (1, 2, 3) for group in GROUPS)} | {
+    f"gait-{group}": tuple(f"{group}{i}" for i in (1, 2, 3)) for group in GROUPS
+}
+
+
+def load(subject: str) -> Task:
+    """A subject as a task; its data do not depend on a seed."""
+    if subject in POOR:
+        warnings.warn(f"{subject} is a poor record, with dropouts or other defects", stacklevel=2)
+    recording = read(_file(subject))
+    x = shaped(recording, CUT * RATE, DECIMATE, LAGS).values[: TRAIN + TEST]
+    if len(x) < TRAIN + TEST:
+        raise CrugError(f"{subject}: has {len(x)} samples after preparation, {TRAIN + TEST} are needed")
+    scale = Scale(x[:TRAIN].mean(axis=0), x[:TRAIN].std(axis=0))
+    train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
+    group = subject.rstrip("0123456789")
+    title = f"{TITLES[group]} {subject.removeprefix(group)}"
+    return Task(subject, title, train, test, DECIMATE / RATE, transient=TRANSIENT)
+
+
+def folder() -> Path:
+    return cache_folder() / "gaitndd"
+
+
+def adopt(source: Path) -> None:
+    """Take the database from a folder, checked, into the cache."""
+    missing = [name for name in _sums() if not (source / name).is_file()]
+    if missing:
+        raise CrugError(f"--data {source}: {len(missing)} files of gaitndd are missing, e.g. {missing[0]}")
+    for name in _sums():
+        _check(source / name)
+    folder().mkdir(parents=True, exist_ok=True)
+    for name in _sums():
+        if not (folder() / name).exists():
+            shutil.copyfile(source / name, folder() / name)
+
+
+def _file(subject: str) -> Path:
+    """The header of a subject's record, downloaded if it is not there."""
+    names = [f"{subject}.{part}" for part in ("hea", "let", "rit")]
+    if not all((folder() / name).exists() for name in names):
+        _download(names)
+    for name in names:
+        _check(folder() / name)
+    return folder() / names[0]
+
+
+def _download(names: list[str]) -> None:
+    try:
+        import wfdb  # pyright: ignore[reportMissingImports]
+    except ModuleNotFoundError:
+        raise CrugError('the gait recordings need wfdb: pip install "crug[physionet]"') from None
+    with tempfile.TemporaryDirectory() as place:
+        try:
+            wfdb.dl_files("gaitndd", place, names)
+        except Exception as error:  # whatever the network does
+            raise CrugError(
+                f"gaitndd cannot be downloaded ({type(error).__name__}); get it from PhysioNet and pass --data FOLDER"
+            ) from None
+        folder().mkdir(parents=True, exist_ok=True)
+        for name in names:
+            _check(Path(place) / name)
+            shutil.copyfile(Path(place) / name, folder() / name)
+
+
+def _check(file: Path) -> None:
+    if hashlib.sha256(file.read_bytes()).hexdigest() != _sums()[file.name]:
+        raise CrugError(f"{file}: its checksum is not that of gaitndd 1.0.0; delete it and get it again")
+
+
+def _sums() -> dict[str, str]:
+    lines = Path(__file__).with_name("gaitndd.sha256").read_text().splitlines()
+    return {name: digest for digest, name in (line.split() for line in lines)}

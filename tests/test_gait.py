@@ -1,0 +1,94 @@
+"""Gait: a tiny record made here goes through the same code everywhere; the real database where it is there."""
+
+import hashlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from crug.errors import CrugError
+from crug.metrics import MixtureReference
+from crug.tasks import SEQUENCES, gait, load
+
+REAL = Path(__file__).parents[2] / "shared" / "gaitndd"
+
+
+def write_record(folder, name, samples=90_000):
+    import wfdb
+
+    t = np.arange(samples) / 300
+    feet = np.stack([np.sin(2 * np.pi * t), np.cos(2 * np.pi * 0.97 * t)], axis=1)
+    wfdb.wrsamp(
+        name,
+        fs=300,
+        units=["mV", "mV"],
+        sig_name=["left-foot", "right-foot"],
+        d_signal=(1_500 * feet).astype(int),
+        fmt=["212", "212"],
+        adc_gain=[3000, 3000],
+        baseline=[0, 0],
+        write_dir=str(folder),
+    )
+
+
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """A cache with one made record, which the checksums vouch for."""
+    write_record(tmp_path, "control1")
+    for part in ("let", "rit"):
+        (tmp_path / f"control1.{part}").write_bytes(b"")
+    sums = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in tmp_path.iterdir()}
+    monkeypatch.setattr(gait, "folder", lambda: tmp_path)
+    monkeypatch.setattr(gait, "_sums", lambda: sums)
+    return tmp_path
+
+
+def test_a_subject_is_prepared_as_the_paper_says(made):
+    task = load("control1", seed=5)
+    assert task.train.shape == (14_000, 6)
+    assert task.test.shape == (5_000, 6)
+    assert task.rollout == (12_500, 5_000)
+    assert task.dt == pytest.approx(1 / 75)
+    np.testing.assert_allclose(task.train.mean(axis=0), 0, atol=1e-9)
+    np.testing.assert_allclose(task.train.std(axis=0), 1)
+    t = np.arange(40, 19_040) / 75 + 20  # both feet, then both 20 and 40 steps ago
+    x = np.concatenate([task.train, task.test])
+    for column, (lag, wave) in enumerate(
+        (lag, wave) for lag in (0, 20, 40) for wave in (np.sin, lambda a: np.cos(0.97 * a))
+    ):
+        truth = wave(2 * np.pi * (t - lag / 75))
+        assert np.corrcoef(truth, x[:, column])[0, 1] > 0.9999
+
+
+def test_a_changed_file_is_refused(made):
+    content = bytearray((made / "control1.dat").read_bytes())
+    content[100] ^= 1
+    (made / "control1.hea").write_bytes((made / "control1.hea").read_bytes() + b"#\n")
+    with pytest.raises(CrugError, match=r"control1\.hea: its checksum is not that of gaitndd"):
+        load("control1", 0)
+
+
+def test_sequences_and_poor_records(monkeypatch):
+    assert SEQUENCES["gait"][:5] == ("control1", "park1", "hunt1", "als1", "control2")
+    assert len(SEQUENCES["gait"]) == 12
+    assert SEQUENCES["gait-als"] == ("als1", "als2", "als3")
+    assert len(gait.SUBJECTS) == 64
+    monkeypatch.setattr(gait, "_file", lambda subject: Path("nowhere.hea"))
+    with pytest.warns(UserWarning, match="als5 is a poor record"), pytest.raises(CrugError):
+        gait.load("als5")
+
+
+def test_a_folder_without_the_database_is_refused(tmp_path):
+    with pytest.raises(CrugError, match=r"192 files of gaitndd are missing, e\.g\. als1"):
+        gait.adopt(tmp_path)
+
+
+@pytest.mark.skipif(not REAL.is_dir(), reason="the gaitndd database is not beside the project")
+def test_the_floors_of_the_mixture_measure(tmp_path, monkeypatch):
+    """A subject's own last training samples taken for generated ones: what the measure says of the truth."""
+    monkeypatch.setattr(gait, "folder", lambda: tmp_path)
+    gait.adopt(REAL)
+    for subject, floor in {"control1": 0.28, "control2": 1.86, "hunt1": 2.15, "als1": 1.11, "als3": 2.92}.items():
+        task = gait.load(subject)
+        found = MixtureReference(task.test).divergence(task.train[-7_500:])
+        assert found == pytest.approx(floor, rel=0.15), subject
