@@ -11,7 +11,7 @@ import typer
 from crug import cli_model, methods, store
 from crug.config import RunConfig, build, departures, keys
 from crug.errors import CrugError
-from crug.report.terminal import Live, console, say, summary, table
+from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
 from crug.sequence import run as run_sequence
 from crug.tasks import SEQUENCES, SYSTEMS, TASKS, gait
 from crug.verify import verify as verify_run
@@ -125,7 +125,7 @@ def demo(
 
 @app.command()
 def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]) -> None:
-    """Print the table of a finished run again; of several, medians and quartiles over the seeds of each kind."""
+    """Print the table of a finished run again; of several, medians over the seeds of each kind, side by side."""
     results = [store.read_json(folder / "result.json") for folder in folders]
     if len(results) == 1:
         console.print(table(results[0]))
@@ -134,8 +134,13 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
     for result in sorted(results, key=lambda r: r["seed"]):
         label = f"{result['method']} {departures(methods.find(result['method']).Config, result['config'])}".strip()
         kinds.setdefault((result["sequence"], label), []).append(result)
-    for (_, label), group in kinds.items():
-        console.print(summary(group, label))
+    if len(kinds) <= 4:
+        for (_, label), group in kinds.items():
+            console.print(summary(group, label))
+    for sequence in dict.fromkeys(name for name, _ in kinds):
+        same = {label: group for (name, label), group in kinds.items() if name == sequence}
+        if len(same) > 1:
+            print_wide(comparison(same))
 
 
 @app.command()

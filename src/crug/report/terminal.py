@@ -19,6 +19,11 @@ from crug.tasks import Task
 console = Console(highlight=False)
 
 
+def print_wide(table: Table) -> None:
+    """A table that is not squeezed into a narrow terminal."""
+    Console(highlight=False, width=max(console.width, 200)).print(table)
+
+
 def say(text: str) -> None:
     """A sentence, left to the terminal to wrap: paths in it stay whole."""
     console.print(text, soft_wrap=True)
@@ -71,6 +76,26 @@ def summary(results: list[dict[str, Any]], label: str) -> Table:
     complete = sum(r["completed"] for r in results)
     minutes = float(np.median([r["seconds"] for r in results])) / 60
     out.caption = f"median +upper -lower quartile; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
+    return out
+
+
+def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
+    """Several kinds of runs of one sequence, a row each: the median own -> final D_stsp of every task, and overall."""
+    first = next(iter(groups.values()))[0]
+    out = Table(title=f"{first['sequence']}: medians over seeds, D_stsp own -> final", title_justify="left")
+    headings = ("", *(row["name"] for row in first["tasks"]), "worst", "D_H", "units", "seeds", "minutes")
+    for heading in headings:
+        out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for label, results in groups.items():
+        middle = [[quartiles([r["tasks"][i][w]["d_stsp"] for r in results]).median for w in ("own", "final")]
+                  for i in range(len(first["tasks"]))]  # fmt: skip
+        overall = (quartiles([r["overall"][m] for r in results]).median for m in ("d_stsp", "d_h"))
+        units = f"{float(np.median([r['units'] for r in results])):g}"
+        complete = sum(r["completed"] for r in results)
+        seeds = f"{len(results)}" if complete == len(results) else f"{complete}/{len(results)}"
+        minutes = float(np.median([r["seconds"] for r in results])) / 60
+        tasks = (f"{shown(own)} -> {shown(final)}" for own, final in middle)
+        out.add_row(label, *tasks, *map(shown, overall), units, seeds, f"{minutes:.1f}")
     return out
 
 
