@@ -1,5 +1,7 @@
 """Recordings from files: what is right is read, what is wrong is said with its place, never with a traceback."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -48,12 +50,13 @@ def test_arrays_matlab_and_parquet(tmp_path):
     assert found.columns == ("b",)
 
 
-def test_a_wfdb_record_is_read_by_its_digital_values(tmp_path):
+def test_a_wfdb_record_in_its_units_with_invalid_samples_missing(tmp_path):
     import wfdb
 
     rng = np.random.default_rng(0)
     digital = rng.integers(-2048, 2047, size=(200, 2))
-    digital[7, 1] = -2048  # the code that a physical reading would turn into a missing value
+    digital[digital == -2048] = 0
+    digital[7, 1] = -2048  # the code of an invalid sample
     wfdb.wrsamp(
         "rec",
         fs=300,
@@ -66,10 +69,13 @@ def test_a_wfdb_record_is_read_by_its_digital_values(tmp_path):
         write_dir=str(tmp_path),
     )
     for path in (tmp_path / "rec", tmp_path / "rec.hea"):
-        found = read(path)
-        assert np.array_equal(found.values, digital)
+        found = read(path, fill="linear")
+        digital[7, 1] = (digital[6, 1] + digital[8, 1]) / 2
+        np.testing.assert_allclose(found.values, digital / 3000, atol=2e-4)
         assert found.columns == ("left", "right")
         assert found.dt == 1 / 300
+    with pytest.raises(CrugError, match="column 'right' has 1 missing values, first at sample 8"):
+        read(tmp_path / "rec")
 
 
 def test_a_time_column_is_the_clock(tmp_path):
@@ -77,9 +83,26 @@ def test_a_time_column_is_the_clock(tmp_path):
     found = read(write(tmp_path / "r.csv", np.concatenate([t, X], axis=1), ["Time", "x", "y", "z"]))
     assert found.columns == ("x", "y", "z")
     assert found.dt == pytest.approx(0.02)
+    rounded = np.round(np.arange(50)[:, None] / 300, 3)
+    found = read(write(tmp_path / "r.csv", np.concatenate([rounded, X], axis=1), ["Time (s)", "x", "y", "z"]))
+    assert found.dt == pytest.approx(1 / 300, rel=1e-2)
     t[30:] += 0.02
     with pytest.raises(CrugError, match=r"r\.csv: the interval between samples is 0\.02 but 0\.04 at sample 31"):
         read(write(tmp_path / "r.csv", np.concatenate([t, X], axis=1), ["time", "x", "y", "z"]))
+
+
+def test_columns_are_chosen_by_place_or_name_before_anything_else_is_looked_at(tmp_path):
+    (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n1,2,b,6\n9,4,c,3\n")
+    found = read(tmp_path / "r.csv", columns=["2", "y"])
+    assert found.values.tolist() == [[1, 5], [2, 6], [4, 3]]
+    assert found.columns == ("x", "y")
+
+
+def test_a_lost_row_is_a_missing_value_and_not_a_shorter_recording(tmp_path):
+    (tmp_path / "r.csv").write_text("1,2\n3,5\n,\n\n7,4\n\n")
+    with pytest.raises(CrugError, match="column '1' has 2 missing values, first at sample 3"):
+        read(tmp_path / "r.csv")
+    assert read(tmp_path / "r.csv", fill="previous").values.tolist() == [[1, 2], [3, 5], [3, 5], [3, 5], [7, 4]]
 
 
 def bad(tmp_path, text, name="r.csv"):
@@ -94,8 +117,12 @@ def bad(tmp_path, text, name="r.csv"):
         ("\n\n", "is empty"),
         ("x,y\n", "no rows of numbers"),
         ("1,2\n3,x\n", r"row 2, column 2 is 'x', not a number"),
-        ("a,b\n1,2\n3\n", r"row 3 has 1 columns, the rows before have 2"),
-        ("a,b\n1,2,3\n4,5,6\n", "the header has 2 columns, the rows have 3"),
+        ("a,b\n1,2\n3\n", r"row 3 has 1 columns, the first row has 2"),
+        ("1,2\n3,ERR\n", "row 2, column 2 is 'ERR'"),
+        ("1.0,ERR\n3,4\n", "row 1, column 2 is 'ERR'"),
+        ("0,1\n3,4\n2,9\n", "a header of numbers"),
+        (",x\n0,1\n1,5\n2,2\n3,4\n", "rises evenly, like a clock or an index"),
+        ('"a,b\n1,2\n' + "9" * 200_000, "cannot be split into columns|not a number|columns"),
         ("a,b\n1,2\n3,\n5,NA\n", r"column 'b' has 2 missing values, first at sample 2; pass --fill linear"),
         ("a,b\n1,2\n3,2\n5,2\n", "column 'b' is constant"),
         ("a,b\n1,1\n3,3\n5,5\n", "columns 'a' and 'b' are equal"),
@@ -139,11 +166,13 @@ def test_filling():
 def test_cutting_decimating_and_embedding(tmp_path):
     t = np.arange(40_000)
     slow, fast = np.sin(2 * np.pi * t / 400), np.sin(2 * np.pi * t / 5)
-    recording = read(write(tmp_path / "r.csv", np.stack([slow + fast, t], axis=1), ["x", "n"]))
+    recording = read(write(tmp_path / "r.csv", np.stack([slow + fast, t], axis=1), ["x", "n"]), columns=["x", "n"])
     out = shaped(recording, cut=100, decimate=4)
     assert len(out.values) == (40_000 - 200) / 4
     x = out.values[200:-200, 0]
     np.testing.assert_allclose(x, slow[100:-100:4][200:-200], atol=0.02)  # the fast wave would alias
+    lifted = shaped(replace(recording, values=1_000 + np.stack([slow, slow[::-1]], axis=1)), decimate=4)
+    np.testing.assert_allclose(lifted.values[:, 0], 1_000 + slow[::4], atol=0.05)  # and the ends stay where they are
     one = shaped(recording, lags=[3, 10])
     assert one.columns == ("x", "n", "x-3", "n-3", "x-10", "n-10")
     assert one.values[0, [1, 3, 5]].tolist() == [10, 7, 0]
@@ -163,8 +192,13 @@ def test_a_task_holds_out_the_end_of_every_trajectory_and_remembers_its_scale():
     np.testing.assert_allclose(task.train.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(task.train.std(axis=0), 1)
     np.testing.assert_allclose(scale.restore(task.test[200:]), pieces[1][500:])
+    late = rng.normal(size=(3_000, 2))
+    late[:2_600, 1] = 0
     for x, message in (
         (np.ones((2_000, 2)), "is constant"),
+        (late, "column 2 is constant in the part to learn from"),
+        (np.ones((2_000, 2), complex), "holds complex128, not real numbers"),
+        (np.ma.masked_values(late, late[5, 0]), "missing values, first at sample 6"),
         (rng.normal(size=(300, 2)), "has 300 samples; at least 1000 are needed"),
         (rng.normal(size=(20, 20, 20, 2)), "has 3 dimensions"),
     ):

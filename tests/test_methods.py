@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -15,10 +16,12 @@ from crug.bench import Quiet
 from crug.cli import app
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import TrainingScore, free_run
-from crug.methods import METHODS, find
+from crug.journal import Journal
+from crug.methods import METHODS, checksum, find
 from crug.methods.base import LEARNED, Lesson, by_unit, in_block
 from crug.methods.clnp import GRID, Clnp, activity
 from crug.methods.ewc import fisher
+from crug.methods.isolating import Isolating
 from crug.methods.shared import Anchored, Shared, anchors, readouts
 from crug.methods.si import Intelligence
 from crug.network import create, from_arrays, share
@@ -38,6 +41,7 @@ from crug.training import (
     turns,
     window_loss,
 )
+from crug.verify import verify
 
 NOBODY = np.array([], np.int64)
 RECIPE = Recipe(window=40, batch=4, batches=6)
@@ -91,7 +95,7 @@ def lesson_of(method, network, tasks, number, state, block, windows):
 
 
 class Interrupting(Quiet):
-    """Stops a run after so many chunks of its second half."""
+    """Stops a run after so many chunks."""
 
     def __init__(self, chunks):
         self.left = chunks
@@ -100,6 +104,22 @@ class Interrupting(Quiet):
         self.left -= 1
         if self.left == 0:
             raise KeyboardInterrupt
+
+
+class InTheSecond(Interrupting):
+    """Stops it after so many chunks of the second task."""
+
+    def task(self, number, _):
+        self.second = number == 1
+
+    def chunk(self, *_):
+        if self.second:
+            super().chunk()
+
+
+def under_way(folder):
+    """Whether there is something to go on from inside a task."""
+    return any(file.suffix == ".safetensors" for file in (folder / "progress").iterdir())
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -116,11 +136,20 @@ def test_contract(name, tmp_path, monkeypatch):
     assert not any(network.relu[r].any() for r in network.readouts)
     for number, dim in enumerate((2, 3)):
         assert free_run(network, number, np.zeros((2, dim)), 50).shape == (2, 50, dim)
+    if isinstance(method, Isolating):
+        assert all(row["own"] == row["final"] for row in result["tasks"])
+        assert all(equal for _, equal in verify(tmp_path / "whole"))
     monkeypatch.setattr(phases, "SAVE_SECONDS", 0)
-    monkeypatch.setattr(phases, "CHUNK", 2)
-    for chunks in (1, 1):
-        with pytest.raises(KeyboardInterrupt):
-            run(config, find(name)(config), tmp_path / "broken", Interrupting(chunks))
+    monkeypatch.setattr(phases, "CHUNK", 1)
+    broken = tmp_path / "broken"
+    with pytest.raises(KeyboardInterrupt):
+        run(config, find(name)(config), broken, Interrupting(2))
+    assert under_way(broken)
+    later = Interrupting(2) if name == "interleaved" else InTheSecond(2)
+    with pytest.raises(KeyboardInterrupt):
+        run(config, find(name)(config), broken, later)
+    assert under_way(broken)
+    assert name == "interleaved" or store.complete(broken / "tasks" / f"1-{NAMES[0]}")
     again = run(config, find(name)(config), tmp_path / "broken", Quiet())
     assert {**again, "seconds": 0} == {**result, "seconds": 0}
     pair = [(tmp_path / folder / "network.safetensors").read_bytes() for folder in ("whole", "broken")]
@@ -478,7 +507,7 @@ def test_interleaved_learns_everything_in_the_first_turn(tmp_path):
 def template():
     from crug.methods import _template
 
-    return open(_template.__file__).read()
+    return Path(_template.__file__).read_text()
 
 
 def test_a_copied_template_runs_and_holds_parameters(tmp_path):
@@ -501,6 +530,42 @@ def test_a_copied_template_runs_and_holds_parameters(tmp_path):
     recalled = method.recall(memory, block)
     off = {**params, "h": params["h"].at[3].add(0.5)}
     assert float(method.objective.penalty(off, off, block.fixed, recalled, 0)) == pytest.approx(2.0 * 0.25)
+
+
+def test_a_copy_of_a_house_method_runs_and_a_changed_file_is_another_run(tmp_path):
+    from crug.methods import ewc
+
+    file = tmp_path / "mine.py"
+    file.write_text(Path(ewc.__file__).read_text())
+    assert find(str(file)).Config.model_fields["strength"].default == 4214.16
+    before = checksum(str(file))
+    file.write_text(file.read_text() + "\n# changed\n")
+    assert checksum(str(file)) != before
+    assert checksum("naive") is None
+
+
+def test_clnp_keeps_a_divergent_network_whole():
+    network, tasks, block, params, windows, _ = two_tasks()
+    _, method = make("clnp")
+    assert isinstance(method, Clnp)
+    wild = start({**params, "a": 2 + 0 * params["a"]}, RECIPE, Objective())
+    lesson = lesson_of(method, network, tasks, 0, wild, block, windows)
+    assert len(method.prune(network, lesson)[0].members) == 20
+
+
+def test_a_checkpoint_of_one_task_is_never_taken_for_another(tmp_path):
+    network, tasks, _, _, _, _ = two_tasks()
+    method = Shared(make("naive")[0])
+    opening = method.open(network, tasks, 0)
+    journal = Journal(tmp_path / "p", "1-a", network, opening, RECIPE, Objective())
+    progress = journal.beginning(Phase("train", 4, 1e-2, 1e-2))
+    progress.epoch = 3
+    journal.save(0, progress)
+    resumed = Journal(tmp_path / "p", "1-a", network, opening, RECIPE, Objective()).resume(0)
+    assert resumed is not None
+    assert resumed.epoch == 3
+    other = Journal(tmp_path / "p", "2-b", network, method.open(network, tasks, 1), RECIPE, Objective())
+    assert other.resume(0) is None
 
 
 @pytest.mark.parametrize(

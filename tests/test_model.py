@@ -72,6 +72,9 @@ def test_saved_loaded_and_continued_gives_the_same_bits_as_one_sequence(learned,
     assert again.score("first") == learned.score("first")
     assert again.about("second").columns == ("1", "2", "3")
     assert all(again.verify().values())
+    odd = fresh().learn(wave(), "div.", 0.1, **QUICK)
+    odd.save(tmp_path / "odd.crug")
+    assert crug.load(tmp_path / "odd.crug").tasks == ("div.",)
 
 
 def test_the_tenth_recording_leaves_the_first_nine_alone(tmp_path):
@@ -121,7 +124,7 @@ class Stopping(Silent):
         raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("how", ["bad data", "interrupt", "same name", "bad setting"])
+@pytest.mark.parametrize("how", ["bad data", "interrupt", "same name", "too few units", "bad setting"])
 def test_a_failed_lesson_leaves_the_model_as_it_was(learned, how):
     before = {name: value.tobytes() for name, value in learned.arrays().items()}
     x, name, more, error = wave(2, 3.0), "third", dict(QUICK), CrugError
@@ -131,6 +134,8 @@ def test_a_failed_lesson_leaves_the_model_as_it_was(learned, how):
         more["progress"], error = Stopping(), KeyboardInterrupt
     elif how == "same name":
         name = "first"
+    elif how == "too few units":
+        more["units"] = 2
     else:
         more["tolerance"] = -1.0
     with pytest.raises(error):
@@ -151,6 +156,19 @@ def test_several_trajectories_many_dimensions_and_one(tmp_path):
 
     draw_model(model, tmp_path)
     assert (tmp_path / "portraits.png").stat().st_size > 10_000
+
+
+def test_what_learn_is_told_wins_over_the_models_settings(learned):
+    model = crug.Model(settings={"epochs": 7, "path": {"tolerance": 0.5, "start": 8}, "training": {"window": 90}})
+    config = model._config({"epochs": 3, "path": {"tolerance": 0.05}}, {"training": {"window": 50, "interval": 9}})
+    assert (config.epochs, config.path.tolerance, config.path.start) == (3, 0.05, 8)
+    assert (config.training.window, config.training.interval) == (90, 9)
+
+
+def test_a_folder_given_for_scratch_keeps_what_is_in_it(tmp_path):
+    (tmp_path / "precious.csv").write_text("1,2")
+    fresh().learn(wave(), "w", 0.1, scratch=tmp_path, **QUICK)
+    assert (tmp_path / "precious.csv").read_text() == "1,2"
 
 
 def test_errors_say_what_there_is(learned, tmp_path):
@@ -216,8 +234,13 @@ def test_the_command_line_of_a_model(tmp_path):
     assert crug.load(tmp_path / "small.crug").tasks == ("tuesday",)
     go("grow", lab, 10)
     assert crug.load(lab).units == 70
+    (tmp_path / "other").mkdir()
+    np.save(tmp_path / "other" / "tuesday.npy", wave(2, 4.0))
+    np.savetxt(tmp_path / "swapped.csv", wave(), delimiter=",", header="y,x", comments="")
     for line in (
-        ("learn", lab, tmp_path / "monday.csv", "--name", "monday"),
+        ("learn", lab, tmp_path / "other" / "tuesday.npy"),
+        ("learn", lab, tmp_path / "monday.csv", tmp_path / "swapped.csv", "--together", "--name", "both"),
+        ("learn", lab, tmp_path / "monday.csv", "--name", "tuesday"),
         ("rollout", lab, "sunday", "--out", tmp_path / "r.csv"),
         ("rollout", lab, "monday", "--out", tmp_path / "r.xls"),
         ("extract", lab, "monday", "--out", tmp_path / "small.crug"),

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from crug import cli_model, methods, store
-from crug.config import RunConfig, build, departures, keys
+from crug.config import IDENTITY, RunConfig, build, departures, keys
 from crug.errors import CrugError
 from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
 from crug.sequence import run as run_sequence
@@ -87,6 +87,7 @@ def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, fil
     else:
         names = SEQUENCES[sequence]
     base: dict[str, Any] = {"sequence": sequence, "tasks": names, "method": method, "seed": seed}
+    base["source"] = methods.checksum(method)
     if epochs is not None:
         base["epochs"] = epochs
     return build(model, base, file, sets)
@@ -132,7 +133,7 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
         return
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in sorted(results, key=lambda r: r["seed"]):
-        label = f"{result['method']} {departures(methods.find(result['method']).Config, result['config'])}".strip()
+        label = _label(result)
         kinds.setdefault((result["sequence"], label), []).append(result)
     if len(kinds) <= 4:
         for (_, label), group in kinds.items():
@@ -141,6 +142,15 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
         same = {label: group for (name, label), group in kinds.items() if name == sequence}
         if len(same) > 1:
             print_wide(comparison(same))
+
+
+def _label(result: dict[str, Any]) -> str:
+    """A run's method and what it sets other than by default."""
+    name = result["method"]
+    try:
+        return f"{Path(name).stem} {departures(methods.find(name).Config, result['config'])}".strip()
+    except CrugError:  # a file that has gone away
+        return Path(name).stem
 
 
 @app.command()
@@ -161,7 +171,7 @@ def sequences(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] 
         typer.echo(json.dumps({"sequences": SEQUENCES, "tasks": list(TASKS)}, indent=1))
         return
     for name, tasks in SEQUENCES.items():
-        say(f"[bold]{name:14s}[/bold] {', '.join(SYSTEMS[t].title if t in SYSTEMS else t for t in tasks)}")
+        console.print(f"[bold]{name:14s}[/bold] {', '.join(SYSTEMS[t].title if t in SYSTEMS else t for t in tasks)}")
     say(f"tasks for --tasks: {', '.join(SYSTEMS)}")
     say(f"and gait recordings: {', '.join(f'{g}1 ... {g}{n}' for g, n in gait.GROUPS.items())}")
 
@@ -175,7 +185,7 @@ def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON."
         values = example.model_dump(mode="json")
         settings = []
         for key, field in keys(method.Config).items():
-            if key in ("sequence", "tasks", "method", "seed"):
+            if key in IDENTITY:
                 continue
             value: Any = values
             for part in key.split("."):
@@ -189,11 +199,11 @@ def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON."
         typer.echo(json.dumps(listed, indent=1))
         return
     common = {s["key"]: s for s in next(m for m in listed if m["name"] == "naive")["settings"]}
-    say("[bold]every method[/bold] (where not said otherwise below)")
+    console.print("[bold]every method[/bold] (where not said otherwise below)")
     for setting in common.values():
         _print_setting(setting)
     for method in listed:
-        say(f"[bold]{method['name']}[/bold]: {method['description']}")
+        console.print(f"[bold]{method['name']}[/bold]: {method['description']}")
         for setting in method["settings"]:
             if setting != common.get(setting["key"]):
                 _print_setting(setting)
@@ -225,8 +235,10 @@ def main() -> None:
     except CrugError as error:
         typer.echo(f"crug: {error}", err=True)
         raise SystemExit(2) from None
-    except PermissionError as error:
-        typer.echo(f"crug: {error.filename}: {error.strerror}; choose another --out", err=True)
+    except OSError as error:
+        typer.echo(
+            f"crug: {error.filename or 'a file'}: {error.strerror}; choose another place, or make room", err=True
+        )
         raise SystemExit(2) from None
 
 

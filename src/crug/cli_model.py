@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import csv
+import fcntl
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from crug import store
 from crug.errors import CrugError
-from crug.model import Model, load
+from crug.methods.crug import CrugConfig
+from crug.model import Model, digest_of, load
 from crug.report.terminal import Live, console, say, shown
 from crug.tasks.files import Recording, read
-from crug.tasks.recordings import shaped
+from crug.tasks.recordings import automatic_lags, shaped
 
 File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
 Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
@@ -35,7 +40,9 @@ def learn(
         list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
     ],
     name: Annotated[str | None, typer.Option(help="What it is called from now on. [default: the file's name]")] = None,
-    dt: Annotated[float | None, typer.Option(help="Interval between samples, if the file does not say.")] = None,
+    dt: Annotated[
+        float | None, typer.Option(help="Interval between samples as recorded. [default: what the file says]")
+    ] = None,
     epochs: Annotated[int | None, typer.Option(help="The most epochs that may be spent.")] = None,
     units: Annotated[int | None, typer.Option(help="No more units than that for a recording.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="How much worse a smaller network may score.")] = None,
@@ -52,54 +59,111 @@ def learn(
 
     Each is learned and saved before the next begins. Interrupted, the same command goes on where it was.
     """
-    model = load(file) if file.exists() else Model(units=size, seed=seed)
-    found = [_prepared(path, columns, decimate, cut, lags, fill) for path in recordings]
-    groups = [found] if together else [[one] for one in found]
-    if name and len(groups) > 1:
-        raise CrugError("--name: names one recording; leave it out for several, or add --together")
-    names = [name or Path(group[0].source).stem for group in groups]
-    for one in names:
-        if names.count(one) > 1:
-            raise CrugError(f"two recordings would be called {one!r}; learn them one by one with --name")
-    todo = [(n, g) for n, g in zip(names, groups, strict=True) if n not in model.tasks]
-    if name and not todo:
-        raise CrugError(f"{file}: already has a recording called {name!r}; choose another --name")
-    for one in names:
-        if one in model.tasks:
-            say(f"{one}: already learned")
-    for number, (one, group) in enumerate(todo):
-        interval = dt or group[0].dt or 1.0
-        pieces = [recording.values for recording in group]
-        with Live(epochs or 4000, len(todo)) as live:
-            live.first = number
-            try:
-                model.learn(
-                    pieces,
-                    one,
-                    interval,
-                    epochs=epochs,
-                    units=units,
-                    tolerance=tolerance,
-                    columns=group[0].columns,
-                    progress=live,
-                    scratch=file.with_name(file.name + ".progress"),
-                )
-            except KeyboardInterrupt:
-                typer.echo(f"crug: stopped; {file} is as it was, and the same command goes on from here", err=True)
-                raise typer.Exit(130) from None
-        model.save(file)
+    with _alone(file):
+        model = load(file) if file.exists() else Model(units=size, seed=seed)
+        groups = _groups(recordings, together, columns, decimate, cut, lags, fill)
+        todo = _names(model, groups, name)
+        for number, (called, group) in enumerate(todo):
+            interval = (dt * decimate if dt else None) or group[0].dt or 1.0
+            with Live(epochs or EPOCHS, len(todo)) as live:
+                live.first = number
+                try:
+                    model.learn(
+                        [recording.values for recording in group],
+                        called,
+                        interval,
+                        epochs=epochs,
+                        units=units,
+                        tolerance=tolerance,
+                        columns=group[0].columns,
+                        progress=live,
+                        scratch=_scratch(file),
+                    )
+                except KeyboardInterrupt:
+                    typer.echo(f"crug: stopped; {file} is as it was, and the same command goes on from here", err=True)
+                    raise typer.Exit(130) from None
+            model.save(file)
+            store.clear(_scratch(file))
     say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
 
 
-def _prepared(path: str, columns: str | None, decimate: int, cut: int, lags: str | None, fill: str | None) -> Recording:
-    recording = read(path, columns.split(",") if columns else None, fill)
-    steps: list[int] | str | None = lags
+EPOCHS = CrugConfig.model_validate({"sequence": "model", "tasks": ("recording",), "method": "crug"}).epochs
+
+
+def _scratch(file: Path) -> Path:
+    return file.with_name(file.name + ".progress")
+
+
+@contextmanager
+def _alone(file: Path) -> Iterator[None]:
+    """Nobody else works on the file meanwhile."""
+    lock = file.with_name(f".{file.name}.lock")
+    try:
+        with open(lock, "w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise CrugError(f"{file}: another crug is working on it; wait until it is done") from None
+            yield
+    except FileNotFoundError:
+        raise CrugError(f"{file}: its folder does not exist") from None
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def _groups(
+    paths: list[str],
+    together: bool,
+    columns: str | None,
+    decimate: int,
+    cut: int,
+    lags: str | None,
+    fill: str | None,
+) -> list[list[Recording]]:
+    """The recordings, read and shaped, as one group each or all in one."""
+    steps: list[int] | None = None
     if lags and lags != "auto":
         try:
             steps = [int(part) for part in lags.split(",")]
         except ValueError:
             raise CrugError(f"--lags {lags}: give whole numbers like 20,40, or auto") from None
-    return shaped(recording, cut, decimate, steps)
+    found = []
+    for path in paths:
+        recording = shaped(read(path, columns.split(",") if columns else None, fill), cut, decimate)
+        if lags:
+            own = steps or automatic_lags(recording.values)
+            if together:
+                steps = own
+            recording = shaped(recording, lags=own)
+        found.append(recording)
+    if not together:
+        return [[one] for one in found]
+    for one in found[1:]:
+        if one.columns != found[0].columns:
+            raise CrugError(f"--together: {one.source} has other columns than {found[0].source}; choose by --columns")
+        if one.dt != found[0].dt:
+            raise CrugError(
+                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}"
+            )
+    return [found]
+
+
+def _names(model: Model, groups: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
+    """What there is left to learn, by name."""
+    if name and len(groups) > 1:
+        raise CrugError("--name: names one recording; leave it out for several, or add --together")
+    names = [name or Path(group[0].source).stem for group in groups]
+    todo = []
+    for called, group in zip(names, groups, strict=True):
+        if names.count(called) > 1:
+            raise CrugError(f"two recordings would be called {called!r}; learn them one by one with --name")
+        if called not in model.tasks:
+            todo.append((called, group))
+        elif model.about(called).data == digest_of([recording.values for recording in group]):
+            say(f"{called}: already learned")
+        else:
+            raise CrugError(f"the model already has another recording called {called!r}; give this one a --name")
+    return todo
 
 
 def info(
@@ -143,7 +207,7 @@ def _table(model: Model, rows: list[dict[str, Any]]) -> Table:
     for row in rows:
         units, score = row["units"], row["score"]
         numbers = (str(row["dimensions"]), f"{row['samples']:,}", shown(score["d_stsp"]), shown(score["d_h"]))
-        out.add_row(row["name"], *numbers, str(units["linear"]), str(units["relu"]), f"{row['minutes']:.1f}")
+        out.add_row(escape(row["name"]), *numbers, str(units["linear"]), str(units["relu"]), f"{row['minutes']:.1f}")
     free = model.ledger["free"]
     out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
     return out
@@ -216,6 +280,7 @@ def extract(
 
 def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
     """Add free units to a model. Nothing that was learned changes by a bit."""
-    model = load(file).grow(units)
-    model.save(file)
+    with _alone(file):
+        model = load(file).grow(units)
+        model.save(file)
     say(f"{file}: {model.units_free} of {model.units} units are free")

@@ -16,6 +16,7 @@ from crug.training import Recipe
 Positive = Annotated[float, Field(gt=0)]
 NonNegative = Annotated[float, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, lt=1)]
+Select = Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper's")]
 
 
 class Section(BaseModel):
@@ -63,7 +64,9 @@ class RunConfig(Section):
     tasks: tuple[str, ...]
     method: str
     seed: Annotated[int, Field(ge=0)] = 0
+    source: Annotated[str | None, Field(description="checksum of the method's file, where it is the user's own")] = None
     epochs: Annotated[int, Field(ge=1, description="epochs a task")] = 2000
+    select: Select = "last"
     network: NetworkConfig = NetworkConfig()
     training: TrainingConfig = TrainingConfig()
 
@@ -164,12 +167,16 @@ def keys(model: type[BaseModel], prefix: str = "") -> dict[str, Any]:
     return found
 
 
+IDENTITY = ("sequence", "tasks", "method", "seed", "source")
+"""What a run is of, as against how it is done."""
+
+
 def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
     """What a stored configuration sets other than by default, as `key=value` pairs: the name of a group of runs.
 
     Some defaults follow from other settings, so a setting counts only where leaving it out would change it.
     """
-    identity = ("sequence", "tasks", "method", "seed")
+    identity = IDENTITY
 
     def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         pairs = ((f"{prefix}{k}", v) for k, v in values.items())
@@ -180,7 +187,7 @@ def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
         }
 
     def same_without(key: str, given: dict[str, Any]) -> bool:
-        nested: dict[str, Any] = {name: config[name] for name in identity}
+        nested: dict[str, Any] = {name: config.get(name) for name in identity}
         for name, value in given.items():
             if name != key:
                 _put(nested, name.split("."), value, name)

@@ -25,8 +25,9 @@ class Journal:
         self.folder, self.name = folder, name
         self.network, self.opening, self.recipe, self.objective = network, opening, recipe, objective
         self.log, self.under_way = folder / "history.json", folder / "running.safetensors"
-        if self.log.exists() and store.read_json(self.log)["task"] != name:
-            store.clear(folder)
+        if not self.log.exists() or store.read_json(self.log)["task"] != name:
+            store.clear(folder)  # what is there belongs to another task
+            store.write_json(self.log, {"task": name, "outcomes": []})
 
     def history(self) -> list[Outcome]:
         """The phases that are over, as far as what they kept is still there."""
@@ -51,8 +52,9 @@ class Journal:
         for i, leaf in enumerate(jax.tree.leaves(progress.state[1:])):
             arrays[f"state.{i}"] = np.asarray(leaf)
         if progress.kept:
-            arrays |= self._pack(*progress.kept, "kept.")
+            arrays |= self._pack(*progress.kept, "kept.") | _named(progress.account, "running.")
         numbers = [index, progress.epoch, progress.loss, *progress.score, progress.seconds, progress.stumbles]
+        numbers.append(progress.first)
         arrays |= {"numbers": np.array(numbers, np.float64), "curves": _table(progress)}
         store.write_arrays(self.under_way, arrays)
 
@@ -61,7 +63,7 @@ class Journal:
         if not self.under_way.exists():
             return None
         arrays = store.read_arrays(self.under_way)
-        number, epoch, loss, d_stsp, d_h, seconds, stumbles = arrays["numbers"]
+        number, epoch, loss, d_stsp, d_h, seconds, stumbles, first = arrays["numbers"]
         if number != index:
             return None
         progress = begin(*self._unpack(arrays, "now."), self.recipe, self.objective)
@@ -69,17 +71,18 @@ class Journal:
         stored = [jnp.asarray(arrays[f"state.{i}"]) for i in range(len(leaves))]
         progress.state = State(progress.state.params, *jax.tree.unflatten(structure, stored))
         progress.epoch, progress.loss, progress.seconds = int(epoch), float(loss), float(seconds)
-        progress.score, progress.stumbles = Score(float(d_stsp), float(d_h)), int(stumbles)
+        progress.score = Score(float(d_stsp), float(d_h))
+        progress.stumbles, progress.first = int(stumbles), float(first)
         progress.kept = self._unpack(arrays, "kept.") if "kept.units" in arrays else None
+        progress.account = {name: jnp.asarray(value) for name, value in _part(arrays, "running.").items()}
         progress.curves = [tuple(row) for row in arrays["curves"]]
         return progress
 
     def finish(self, index: int, progress: Progress, history: list[Outcome]) -> None:
         """A phase is over: its network first, the log that vouches for it last."""
         assert progress.kept is not None
-        running = {f"running.{name}": np.asarray(value) for name, value in progress.state.running.items()}
-        kept = self._pack(*progress.kept, "kept.")
-        store.write_arrays(self._file(index), kept | running | {"curves": _table(progress)})
+        kept = self._pack(*progress.kept, "kept.") | _named(progress.account, "running.")
+        store.write_arrays(self._file(index), kept | {"curves": _table(progress)})
         store.write_json(self.log, {"task": self.name, "outcomes": [o.to_json() for o in history]})
         self.under_way.unlink(missing_ok=True)
 
@@ -88,7 +91,7 @@ class Journal:
         return self._unpack(store.read_arrays(self._file(index)), "kept.")
 
     def running(self, index: int) -> Arrays:
-        """The objective's running account at the end of a phase."""
+        """The objective's running account when a phase kept its network."""
         return _part(store.read_arrays(self._file(index)), "running.")
 
     def curves(self, phases: int) -> Arrays:
@@ -101,7 +104,7 @@ class Journal:
         return self.folder / f"phase-{index:03d}.safetensors"
 
     def _pack(self, block: Block, params: Params, prefix: str) -> Arrays:
-        return {f"{prefix}units": block.members} | {f"{prefix}{name}": np.asarray(v) for name, v in params.items()}
+        return {f"{prefix}units": block.members} | _named(params, prefix)
 
     def _unpack(self, arrays: Arrays, prefix: str) -> tuple[Block, Params]:
         own = _part(arrays, prefix)
@@ -111,6 +114,10 @@ class Journal:
 
 def _part(arrays: Arrays, prefix: str) -> Arrays:
     return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
+
+
+def _named(params: Params, prefix: str) -> Arrays:
+    return {f"{prefix}{name}": np.asarray(value) for name, value in params.items()}
 
 
 def _table(progress: Progress) -> np.ndarray:

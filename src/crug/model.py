@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 import sys
 import tempfile
 import time
@@ -21,11 +22,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from pydantic import ValidationError
 
 from crug import store
-from crug.config import explain
+from crug.config import explain, with_defaults
 from crug.dynamics import rollout as run_freely
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import Score, evaluate, free_run
@@ -43,6 +45,7 @@ NETWORK, ENCODER, GROWTH = 0, 3, 4
 """Streams of randomness."""
 PROOF = 2_000
 """Steps of the rollout whose bits are remembered for `verify`."""
+PROGRESS = "crug-progress"
 DAMAGED = "take a backup of the file"
 
 
@@ -68,8 +71,10 @@ class Known:
     learned: Learned
     interval: int
     window: int
+    data: str  # digest of the samples
     parameters: str  # digest of the task's own network
-    rollout: str  # digest of its rollout
+    rollout: str  # digest of its rollout, and the machine that it was made on
+    machine: str
 
     @property
     def task(self) -> Task:
@@ -105,7 +110,7 @@ class Model:
     ):
         self.seed, self.settings = seed, dict(settings or {})
         P = units // 2 if relu is None else relu
-        self._config({"network": {"M": units, "P": P}})
+        self._config({"network": {"M": units, "P": P}}, {})
         network = create(units, P, 1, np.random.default_rng([seed, NETWORK, 0]))
         self._network = replace(network, B=network.B[:, :0])
         self._known: tuple[Known, ...] = ()
@@ -169,14 +174,17 @@ class Model:
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
         columns : names of the columns, to be remembered.
         progress : whether to say how far it is.
-        scratch : a folder in which interrupted learning is kept; the same call then goes on from there.
+        scratch : a folder in which interrupted learning is kept; the same call then goes on from there. Remove
+            its part `crug-progress` when the model is saved.
         """
         if name in self.tasks or name == "free":
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
-        pieces = [x] if isinstance(x, np.ndarray) and x.ndim < 3 else list(x)
+        pieces = pieces_of(x)
         task, scale = make_task(name, pieces, dt)
+        if units is not None and units <= task.dim:
+            raise CrugError(f"recording {name!r}: units = {units}; {task.dim} dimensions need more than that")
         number = len(self._known)
-        config = self._config(_asked(epochs, units, tolerance, task))
+        config = self._config(_asked(epochs, units, tolerance), _own(task))
         method = Crug(config)
         method.remedy = f"add some: model.grow({2 * task.dim + 32}), or crug grow FILE {2 * task.dim + 32}"
         network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
@@ -185,12 +193,16 @@ class Model:
         progress.task(0, task)
         label = _digest(config.model_dump_json().encode(), task.train.tobytes(), _bytes(network))
         with tempfile.TemporaryDirectory() as folder:
+            work = (scratch or Path(folder)) / PROGRESS
             try:
                 network, _, record, _ = train(
-                    config, method, network, {}, [task] * (number + 1), number, scratch or Path(folder), label, progress
+                    config, method, network, {}, [task] * (number + 1), number, work, label, progress
                 )
             except Exhausted as error:
                 raise Exhausted(f"recording {name!r}: {error}") from None
+        chosen = record.history[record.chosen or 0]
+        if not np.isfinite(chosen.score.d_stsp):
+            raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
         known = Known(
             name=name,
             dt=float(dt),
@@ -201,13 +213,13 @@ class Model:
             learned=record,
             interval=config.training.interval,
             window=config.training.window,
+            data=digest_of(pieces),
             parameters=_parameters(network, number),
             rollout=_proof(network, number, task.test[:1]),
+            machine=machine(),
         )
-        self._network, self._known = network, (*self._known, known)
         progress.learned(0, name, record.own, network.units_of(number))
-        if scratch:
-            store.clear(scratch)
+        self._network, self._known = network, (*self._known, known)
         return self
 
     def grow(self, units: int) -> Model:
@@ -237,6 +249,8 @@ class Model:
         `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
         begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
         """
+        if not self._known:
+            return {}
         net, units = self._network, self._network.used()
         z0 = np.zeros((1, len(units)), np.float32)
         for number, known in enumerate(self._known):
@@ -275,10 +289,14 @@ class Model:
         return {name: np.array(value) for name, value in to_arrays(self._network).items()}
 
     def verify(self) -> dict[str, bool]:
-        """For every recording, whether its parameters and its rollout are still the bits that were learned."""
+        """For every recording, whether its parameters and its rollout are still the bits that were learned.
+
+        The rollout is compared on the kind of machine that learned it only: others round differently, and there the
+        parameters decide.
+        """
         return {
             known.name: known.parameters == _parameters(self._network, k)
-            and known.rollout == _proof(self._network, k, known.test[:1])
+            and (known.machine != machine() or known.rollout == _proof(self._network, k, known.test[:1]))
             for k, known in enumerate(self._known)
         }
 
@@ -295,12 +313,12 @@ class Model:
         about = {"seed": self.seed, "settings": self.settings, "tasks": known}
         store.write_arrays(Path(path), arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
 
-    def _config(self, asked: dict[str, Any]) -> CrugConfig:
+    def _config(self, asked: dict[str, Any], own: dict[str, Any]) -> CrugConfig:
+        """What was asked for; where that says nothing, the model's settings; then what the recording suggests."""
         values = {"sequence": "model", "tasks": ("recording",), "method": "crug", "seed": self.seed}
-        for section, value in self.settings.items():
-            asked = {**asked, section: {**asked.get(section, {}), **value} if isinstance(value, Mapping) else value}
+        merged = with_defaults(with_defaults(asked, self.settings), own)
         try:
-            return CrugConfig.model_validate({**values, **asked})
+            return CrugConfig.model_validate({**values, **merged})
         except ValidationError as error:
             raise CrugError(explain(error, CrugConfig)) from None
 
@@ -318,19 +336,21 @@ class Model:
         return x0
 
 
-PLAIN = ("name", "dt", "samples", "interval", "window", "parameters", "rollout")
+PLAIN = ("name", "dt", "samples", "interval", "window", "data", "parameters", "rollout", "machine")
 
 
 def load(path: str | Path) -> Model:
     """The model in a file."""
     path = Path(path)
+    if path.is_dir():
+        raise CrugError(f"{path}: is a folder; give a model's file")
     arrays, metadata = store.read_described(path, remedy=DAMAGED)
     kind, _, version = metadata.get("format", "").rpartition(" ")
     if kind != "crug model":
         raise CrugError(f"{path}: not a model of crug; `crug learn {path} RECORDING` would make one under another name")
-    if int(version) > FORMAT:
+    if not version.isdigit() or int(version) > FORMAT:
         raise CrugError(f"{path}: made by a newer crug (format {version}, this one reads {FORMAT}); upgrade crug")
-    about = store.decode(json.loads(metadata["model"]))
+    about = json.loads(metadata["model"])
     model = Model.__new__(Model)
     model.seed, model.settings = about["seed"], about["settings"]
     model._network = from_arrays({n.removeprefix("network."): v for n, v in arrays.items() if n.startswith("network.")})
@@ -340,21 +360,44 @@ def load(path: str | Path) -> Model:
             columns=tuple(one["columns"]),
             scale=Scale(arrays[f"task.{k}.mean"], arrays[f"task.{k}.std"]),
             test=arrays[f"task.{k}.test"],
-            learned=Learned.from_json(one["learned"]),
+            learned=Learned.from_json(store.decode(one["learned"])),
         )
         for k, one in enumerate(about["tasks"])
     )
     return model
 
 
-def _asked(epochs: int | None, units: int | None, tolerance: float | None, task: Task) -> dict[str, Any]:
-    """The settings that follow from the recording and from what `learn` was told."""
+def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> dict[str, Any]:
+    """What `learn` was told."""
+    path = {name: value for name, value in (("most", units), ("tolerance", tolerance)) if value is not None}
+    return {"path": path} if epochs is None else {"path": path, "epochs": epochs}
+
+
+def _own(task: Task) -> dict[str, Any]:
+    """The settings that follow from the recording."""
     interval, window = time_scale(task.train)
     pieces = np.diff([0, *task.breaks, len(task.train)])
-    window = min(window, int(pieces.max()) // 2)
-    path = {name: value for name, value in (("most", units), ("tolerance", tolerance)) if value is not None}
-    asked: dict[str, Any] = {"training": {"interval": interval, "window": window, "batches": BATCHES}, "path": path}
-    return asked if epochs is None else {**asked, "epochs": epochs}
+    return {"training": {"interval": interval, "window": min(window, int(pieces.min()) // 2), "batches": BATCHES}}
+
+
+def pieces_of(x: Any) -> list[Any]:
+    """The trajectories of what `learn` is given."""
+    if getattr(x, "ndim", 3) < 3:
+        return [x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)]
+    return list(x)
+
+
+def digest_of(pieces: Sequence[Any]) -> str:
+    return _digest(*(np.asarray(piece).tobytes() for piece in pieces))
+
+
+def machine() -> str:
+    """What rounding depends on: the kind of processor and the compiler's version."""
+    found = platform.processor() or platform.machine()
+    if (cpu := Path("/proc/cpuinfo")).exists():
+        lines = cpu.read_text().splitlines()
+        found = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), found)
+    return f"{found}, jax {jax.__version__}"
 
 
 def _digest(*parts: bytes) -> str:

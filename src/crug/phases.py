@@ -76,6 +76,7 @@ class Outcome:
     loss: float
     score: Score
     seconds: float = 0.0
+    stumbles: int = 0
 
     @property
     def units(self) -> int:
@@ -97,7 +98,9 @@ class Progress:
     state: State
     epoch: int = 0
     loss: float = np.inf
+    first: float = np.nan  # the loss of the first epoch
     kept: tuple[Block, Params] | None = None
+    account: Params = field(default_factory=dict)  # the objective's, when the network was kept
     score: Score = DIVERGENT
     stumbles: int = 0
     curves: list[tuple[float, ...]] = field(default_factory=list)
@@ -117,6 +120,10 @@ class Bench:
     threshold: float
     others: tuple[View, ...] = ()
     extra: Params = field(default_factory=dict)
+
+    def ungated(self, phase: Phase, block: Block, params: Params) -> Params:
+        """The parameters that run, once the gates are absorbed."""
+        return self.objective.effective(params, block.fixed, controls(replace(phase, gates=False)) | self.extra)
 
 
 def run_phase(
@@ -150,7 +157,9 @@ def run_phase(
         progress.epoch += count
         losses = np.asarray(losses)[:count]
         progress.loss = float(losses.mean())
-        if not losses[-1] < BLOWN_UP:
+        if np.isnan(progress.first):
+            progress.first = float(losses[0])
+        if not losses[-1] < max(BLOWN_UP, BLOWN_UP * progress.first if np.isfinite(progress.first) else 0):
             progress.state = start(before.params, bench.recipe, bench.objective)._replace(running=before.running)
             progress.stumbles += 1
         score = _score(bench, phase, progress)
@@ -165,8 +174,8 @@ def run_phase(
 
 
 BLOWN_UP, STUMBLE_RATE = 10.0, 0.5
-"""A loss ten times the variance of the data means that the network has become unstable: training goes on from before,
-with this part of the rate."""
+"""A loss ten times the variance of the data, and ten times what it was at first, means that the network has become
+unstable: training goes on from before, with this part of the rate."""
 
 
 def controls(phase: Phase, rate: float = 1.0) -> dict[str, jax.Array]:
@@ -205,7 +214,7 @@ def _press(bench: Bench, phase: Phase, progress: Progress, key: jax.Array) -> No
     for _ in range(-(-excess // left)):
         draw = jax.random.fold_in(key, 1_000_000 + 1_000 * progress.epoch + len(block.members))
         index = jax.random.randint(draw, (4 * bench.recipe.batch,), 0, len(bench.windows.starts))
-        effective = bench.objective.effective(state.params, block.fixed, controls(replace(phase, gates=False)))
+        effective = bench.ungated(phase, block, state.params)
         costs = np.array(unit_costs(effective, block.fixed, bench.windows, index, bench.recipe))
         costs[: block.dim] = np.inf
         costs[len(block.members) :] = np.inf
@@ -235,7 +244,7 @@ def absorbed(bench: Bench, phase: Phase, block: Block, params: Params) -> tuple[
     if not phase.gates:
         return block, params
     g = _open_gates(phase, block, params)
-    effective = bench.objective.effective(params, block.fixed, controls(phase))
+    effective = bench.objective.effective(params, block.fixed, controls(phase) | bench.extra)
     lateral = np.array(gate(params["lateral"])) > bench.threshold
     plain = {**params, **effective, "V": effective["V"] * lateral if bench.objective.lateral else effective["V"]}
     plain["log_alpha"], plain["lateral"] = jnp.full_like(params["log_alpha"], START), jnp.full(len(lateral), START)
@@ -250,12 +259,12 @@ def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
     if not (last or due):
         return None
     block, params = absorbed(bench, phase, progress.block, progress.state.params)
-    effective = bench.objective.effective(params, block.fixed, controls(replace(phase, gates=False)))
+    effective = bench.ungated(phase, block, params)
     score = bench.scorer(*system(bench.network, block, effective))
     better = bench.scorer.total(score) < bench.scorer.total(progress.score)
     full = phase.size is None or len(block.members) <= phase.size
     if full and (progress.kept is None or (better if phase.select == "best" else last)):
-        progress.kept, progress.score = (block, params), score
+        progress.kept, progress.score, progress.account = (block, params), score, progress.state.running
     return score
 
 
@@ -274,7 +283,8 @@ def outcome(phase: Phase, progress: Progress) -> Outcome:
     block = progress.kept[0]
     relu = int(np.asarray(block.fixed.relu).sum())
     members = len(block.members)
-    return Outcome(phase, members - relu, relu, progress.loss, progress.score, progress.seconds)
+    counts = members - relu, relu
+    return Outcome(phase, *counts, progress.loss, progress.score, progress.seconds, progress.stumbles)
 
 
 def begin(block: Block, params: Params, recipe: Recipe, objective: Objective) -> Progress:

@@ -69,9 +69,9 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     stopped = None
     for number, task in enumerate(tasks):
         place = store.task_folder(folder, number, task.name)
-        if (place / "task.json").exists() and (place / "network.safetensors").exists():
+        if store.complete(place):
             network = from_arrays(store.read_arrays(place / "network.safetensors"))
-            memory = _memory(place)
+            memory = store.read_arrays(place / "memory.safetensors")
             learned.append(Learned.from_json(store.read_json(place / "task.json")))
         else:
             listener.task(number, task)
@@ -106,8 +106,7 @@ def learn(
         config, method, network, memory, tasks, number, scratch, place.name, listener
     )
     store.write_arrays(place / "curves.safetensors", curves)
-    if memory:
-        store.write_arrays(place / "memory.safetensors", memory)
+    store.write_arrays(place / "memory.safetensors", memory)
     store.write_arrays(place / "network.safetensors", to_arrays(network))
     store.write_json(place / "task.json", record.to_json())
     store.clear(scratch)
@@ -157,6 +156,7 @@ def train(
     if history:
         chosen = method.choose(history, hints)
         block, params = journal.kept(chosen)
+        params = {**params, **bench.ungated(history[chosen].phase, block, params)}
         running = {name: jnp.asarray(value) for name, value in journal.running(chosen).items()}
         lesson = Lesson(number, tasks, block, params, running, bench.windows, recipe, scorer)
         network, memory = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
@@ -185,11 +185,6 @@ def make_bench(
     )
     extra = method.recall(memory, block)
     return Bench(network, windows, method.objective, recipe, TrainingScore(task), method.threshold, others, extra)
-
-
-def _memory(place: Path) -> Memory:
-    file = place / "memory.safetensors"
-    return store.read_arrays(file) if file.exists() else {}
 
 
 def _rng(config: RunConfig, stream: int, task: int) -> np.random.Generator:

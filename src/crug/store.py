@@ -3,6 +3,7 @@
 ```
 DIR/config.json                       the configuration, and which version of crug ran it
 DIR/tasks/1-lorenz/network.safetensors   the network right after this task was learned
+DIR/tasks/1-lorenz/memory.safetensors    what the method remembers for the next task
 DIR/tasks/1-lorenz/task.json             scores, and every phase of the walk (the capacity curve)
 DIR/tasks/1-lorenz/curves.safetensors    learning curves
 DIR/progress/                         what the task being learned has come to
@@ -142,6 +143,11 @@ def _difference(stored: dict[str, Any], wanted: dict[str, Any], prefix: str = ""
         elif old != new:
             return f"{prefix}{key} is {old} there, {new} here"
     return ""
+
+
+def complete(place: Path) -> bool:
+    """Whether a task's folder has all that the next task begins with."""
+    return all((place / name).exists() for name in ("task.json", "network.safetensors", "memory.safetensors"))
 
 
 def task_folder(folder: Path, number: int, name: str) -> Path:

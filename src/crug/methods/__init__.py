@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import inspect
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,11 @@ METHODS: dict[str, type[Method]] = {
 }
 
 
+def checksum(name: str) -> str | None:
+    """Of a user's own file, so that a run knows when it has changed."""
+    return None if name in METHODS else hashlib.sha256(Path(name).read_bytes()).hexdigest()
+
+
 def find(name: str) -> type[Method]:
     """The method of that name, or the one in the Python file of that path."""
     if name in METHODS:
@@ -38,9 +45,11 @@ def find(name: str) -> type[Method]:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # annotations are looked up there
     try:
         spec.loader.exec_module(module)
     except Exception as error:
+        del sys.modules[spec.name]
         raise CrugError(f"--method {name}: cannot be imported ({type(error).__name__}: {error})") from error
     own: list[Any] = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
     found = [c for c in own if all(hasattr(c, part) for part in ("name", "summary", "Config", "open", "close"))]

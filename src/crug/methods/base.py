@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import jax.numpy as jnp
 import numpy as np
@@ -122,6 +122,22 @@ class Method(Protocol):
     ) -> tuple[Network, Memory]:
         """The network and the memory with which the next task begins."""
         ...
+
+
+class OnePhase:
+    """The plain way to learn a task: all units, one phase, and the checkpoint that the configuration asks for."""
+
+    config: Any
+
+    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        if history:
+            return None
+        c, t = self.config, self.config.training
+        score_from = 1.0 if c.select == "last" else 0.5
+        return Phase("train", c.epochs, t.lr, t.lr_end, score_from=score_from, select=c.select)
+
+    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
+        return 0
 
 
 LEARNED = ("a", "W", "h")

@@ -8,7 +8,6 @@ the unpruned one's ('graceful forgetting').
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -18,10 +17,9 @@ from jax import Array
 from pydantic import Field
 
 from crug.config import NonNegative, RunConfig, Section
-from crug.methods.base import Hints, Lesson, Memory
+from crug.methods.base import Lesson, Memory
 from crug.methods.isolating import Isolating
 from crug.network import Network
-from crug.phases import Outcome, Phase
 from crug.training import Block, Fixed, Objective, Params, State, compact, system
 
 GRID = np.logspace(-6, 1, 36)
@@ -66,22 +64,10 @@ class Clnp(Isolating):
     Config: ClassVar[type[RunConfig]] = ClnpConfig
     remedy = "use a larger network (network.M) or keep fewer units a task (l1.linear, l1.relu, margin)"
 
-    def __init__(self, config: RunConfig):
-        assert isinstance(config, ClnpConfig)
-        self.config = config
-        self.objective = Pruning()
+    objective = Pruning()
 
     def recall(self, memory: Memory, block: Block) -> Params:
         return {f"l1_{kind}": jnp.float32(getattr(self.config.l1, kind)) for kind in ("linear", "relu")}
-
-    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
-        if history:
-            return None
-        c = self.config
-        return Phase("train", c.epochs, c.training.lr, c.training.lr_end, score_from=1.0, select="last")
-
-    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
-        return 0
 
     def close(
         self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
@@ -93,6 +79,8 @@ class Clnp(Isolating):
         """The smallest block on the way of rising thresholds that is still within the margin."""
         whole = lesson.block, lesson.params
         limit = self._score(network, lesson, *whole) * (1 + self.config.margin)
+        if not np.isfinite(limit):  # a divergent network cannot tell what it needs
+            return whole
         active = activity(network, lesson)
         kept, best = None, whole
         for threshold in GRID:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, Positive, RunConfig, Section, Share, with_defaults
+from crug.config import NonNegative, Positive, RunConfig, Section, Select, Share, with_defaults
 from crug.methods.base import Hints
 from crug.methods.gating import Gating
 from crug.methods.isolating import Isolating
@@ -47,9 +47,7 @@ class CrugConfig(RunConfig):
     allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
     settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
     settle_lr: Annotated[Positive, Field(description="price: learning rate at the start of settling")] = 1e-2
-    select: Annotated[Literal["best", "last"], Field(description="which checkpoint is kept; last is the paper")] = (
-        "best"
-    )
+    select: Select = "best"
     gates: GatesConfig = GatesConfig()
     prices: PricesConfig = PricesConfig()
     transfer: TransferConfig = TransferConfig()
@@ -80,11 +78,10 @@ class Crug(Isolating):
     remedy = "use a larger network (network.M) or keep fewer units a task (path.tolerance, prices)"
 
     def __init__(self, config: RunConfig):
-        assert isinstance(config, CrugConfig)
-        self.config = config
-        self.objective = Gating(config.transfer.kind)
-        self.threshold = config.gates.threshold
-        self.transfer = config.transfer.kind != "none"
+        super().__init__(config)
+        self.objective = Gating(self.config.transfer.kind)
+        self.threshold = self.config.gates.threshold
+        self.transfer = self.config.transfer.kind != "none"
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         if self.config.allocation == "path":
@@ -99,7 +96,7 @@ class Crug(Isolating):
 
     @property
     def _transfer_price(self) -> float:
-        return self.config.transfer.strength if self.objective.transfer in ("l0", "l1", "l2") else 0.0
+        return self.config.transfer.strength if self.config.transfer.kind in ("l0", "l1", "l2") else 0.0
 
     def _price_phase(self, number: int) -> Phase | None:
         """Gates under the price, then, if asked for, the kept units without it.

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
+from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import Lesson, Memory, Opening, Rehearsal, by_unit
+from crug.methods.base import Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit
 from crug.network import Network, commit, recycle
 from crug.tasks import Task
-from crug.training import Block, Params
+from crug.training import Block, Objective, Params
 
 NOBODY = np.array([], np.int64)
 
 
-class Isolating:
-    threshold = 0.5
+class Isolating(OnePhase):
+    Config: ClassVar[type[RunConfig]] = RunConfig
+    objective: Objective = Objective()
+    threshold: float = 0.5
     transfer = True
     """Whether new units may listen to committed ones."""
-    remedy = "use a larger network (network.M)"
+    remedy: str = "use a larger network (network.M)"
+
+    def __init__(self, config: RunConfig):
+        self.config: Any = config  # of the method's own Config
 
     def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
         free, dim = network.free(), tasks[number].dim

@@ -41,7 +41,7 @@ def next_rung(
     def opening(size: int) -> Phase:
         # the rate need not fall far: the rungs below start again from settle_lr
         rest = max(1, round(path.open * epochs))
-        size = min(size, hints.available)
+        size = max(min(max(size, 2 * hints.dim), hints.available), hints.dim)
         return Phase("open", rest, lr, lr / 30, size=size, price_transfer=transfer, select=select)
 
     def settling(kind: str, begin: int, size: int, part: float) -> Phase:

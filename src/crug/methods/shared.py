@@ -17,14 +17,13 @@ from jax import Array
 
 from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import LEARNED, Hints, Lesson, Memory, Opening, Rehearsal, by_unit, in_block
+from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, in_block
 from crug.network import Network, share
-from crug.phases import Outcome, Phase
 from crug.tasks import Task
 from crug.training import UNIT_AXES, Block, Fixed, Objective, Params
 
 
-class Shared:
+class Shared(OnePhase):
     threshold = 0.5
     Config: ClassVar[type[RunConfig]] = RunConfig
     objective: Objective = Objective()
@@ -42,15 +41,6 @@ class Shared:
 
     def recall(self, memory: Memory, block: Block) -> Params:
         return {}
-
-    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
-        if history:
-            return None
-        c = self.config
-        return Phase("train", c.epochs, c.training.lr, c.training.lr_end, score_from=1.0, select="last")
-
-    def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
-        return 0
 
     def close(
         self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator

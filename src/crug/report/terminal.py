@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
@@ -26,7 +27,7 @@ def print_wide(table: Table) -> None:
 
 def say(text: str) -> None:
     """A sentence, left to the terminal to wrap: paths in it stay whole."""
-    console.print(text, soft_wrap=True)
+    console.print(text, soft_wrap=True, markup=False)
 
 
 def shown(value: float) -> str:
@@ -128,7 +129,7 @@ class Live:
     def task(self, number: int, task: Task) -> None:
         self.number, self.name = self.first + number, task.name
         self.before = self.number / self.tasks if self.before == 0 else self.before
-        label = f"task {self.number + 1}/{self.tasks} {task.name}"
+        label = f"task {self.number + 1}/{self.tasks} {escape(task.name)}"
         self.bar.update(self.id, description=label, text="compiling", completed=0)
 
     def chunk(self, phase: Phase, progress: PhaseProgress, spent: int) -> None:
@@ -144,7 +145,7 @@ class Live:
         self.bar.update(self.id, completed=share / turns, text=text)
 
     def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
-        console.print(
+        say(
             f"{name}: D_stsp {shown(score.d_stsp)}, D_H {shown(score.d_h)} with {units['linear']} linear and "
             f"{units['relu']} ReLU units"
         )

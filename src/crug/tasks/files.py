@@ -6,8 +6,7 @@ Whatever is wrong with one is said with file, place and remedy, before any work 
 from __future__ import annotations
 
 import csv
-import io
-import zipfile
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -41,65 +40,84 @@ def read(path: Path | str, columns: Sequence[str] | None = None, fill: str | Non
     columns : names or numbers (from 1) of the columns to take, in this order; all if not given.
     fill : "linear" or "previous" replaces missing values; without it they are refused.
     """
-    path = Path(path)
-    recording = _clock(_load(path))
-    if columns:
-        recording = _choose(recording, columns)
-    return checked(recording, fill)
+    recording = _load(Path(path), columns)
+    return checked(recording if columns else _clock(recording), fill, chosen=bool(columns))
 
 
-def _load(path: Path) -> Recording:
+def _load(path: Path, columns: Sequence[str] | None) -> Recording:
     suffix = path.suffix.lower()
     if suffix == ".hea" or (not path.exists() and path.with_suffix(".hea").exists()):
-        return _wfdb(path.with_suffix(""))
+        return _chosen(_wfdb(path.with_suffix("")), columns)
     if not path.exists():
         raise CrugError(f"{path}: there is no such file")
     if path.is_dir():
         raise CrugError(f"{path}: is a folder; give the files in it")
     if path.stat().st_size == 0:
         raise CrugError(f"{path}: is empty")
-    readers = {".npy": _numpy, ".npz": _numpy, ".mat": _matlab, ".parquet": _parquet}
     if suffix in DELIMITED:
-        return _delimited(path, DELIMITED[suffix])
+        return _delimited(path, DELIMITED[suffix], columns)
+    if suffix == ".parquet":
+        return _parquet(path, columns)
+    readers = {".npy": _numpy, ".npz": _numpy, ".mat": _matlab}
     if suffix in readers:
-        return readers[suffix](path)
-    raise CrugError(
-        f"{path}: files of this kind are not read; there are .csv, .tsv, .npy, .npz, .mat, .parquet, and WFDB"
-    )
+        return _chosen(readers[suffix](path), columns)
+    raise CrugError(f"{path}: this kind of file is not read; there are .csv, .tsv, .npy, .npz, .mat, .parquet and WFDB")
 
 
 # delimited text
 
 
-def _delimited(path: Path, delimiter: str | None) -> Recording:
+def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None) -> Recording:
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        first, gaps = _scan(path)
+        if first is None:
+            raise CrugError(f"{path}: is empty")
+        if delimiter is None or delimiter not in first:
+            delimiter = next((d for d in (",", "\t", ";") if d in first), delimiter or " ")
+        cells = [cell.strip() for cell in _row(first, delimiter)]
+        named = not any(_number(cell) is not None for cell in cells) and any(c.lower() not in MISSING for c in cells)
+        if len(cells) > 1 and cells == [str(i) for i in range(len(cells))]:
+            raise CrugError(f"{path}: the first row is 0, 1, ...: a header of numbers? Give the columns names, or none")
+        names = tuple(cells) if named else _numbers(len(cells))
+        index = _index(str(path), names, columns)
+        split = None if delimiter == " " else delimiter
+        try:
+            if gaps:
+                raise ValueError
+            values = np.loadtxt(
+                path, delimiter=split, skiprows=int(named), usecols=index, ndmin=2, comments=None, encoding="utf-8-sig"
+            )
+        except ValueError:
+            values = _cells(path, delimiter, named, index, len(cells))
     except UnicodeDecodeError as error:
         raise CrugError(f"{path}: not text (byte {error.start}); is it another kind of file?") from None
-    lines = text.splitlines()
-    first = next((line for line in lines if line.strip()), None)
-    if first is None:
-        raise CrugError(f"{path}: is empty")
-    if delimiter is None or delimiter not in first:
-        delimiter = next((d for d in (",", "\t", ";") if d in first), delimiter if delimiter else " ")
-    header = [cell.strip() for cell in next(csv.reader([first], delimiter=delimiter, skipinitialspace=True))]
-    named = not all(_number(cell) is not None or cell.lower() in MISSING for cell in header)
-    skip = 1 + lines.index(first) if named else 0
-    if not any(line.strip() for line in lines[skip:]):
+    except csv.Error as error:
+        raise CrugError(f"{path}: cannot be split into columns ({error}); is a quote missing?") from None
+    if not len(values):
         raise CrugError(f"{path}: has no rows of numbers")
-    split = None if delimiter == " " else delimiter
-    try:
-        values = np.loadtxt(io.StringIO(text), delimiter=split, skiprows=skip, ndmin=2, comments=None)
-    except ValueError:
-        values = _cells(path, lines, delimiter, named)
-    if named and len(header) != values.shape[1]:
-        raise CrugError(
-            f"{path}: the header has {len(header)} columns, the rows have {values.shape[1]}; make them agree"
-        )
-    return Recording(str(path), values, tuple(header) if named else _numbered(values))
+    return Recording(str(path), values, tuple(names[i] for i in index))
 
 
 MISSING = ("", "na", "nan", "null", "none", "n/a", "-", "?")
+
+
+def _scan(path: Path) -> tuple[str | None, bool]:
+    """The first line, and whether there are blank ones before the last."""
+    first, blank, gaps = None, False, False
+    with open(path, encoding="utf-8-sig") as lines:
+        for line in lines:
+            if not line.strip():
+                blank = True
+                continue
+            gaps = gaps or blank
+            first = first or line.rstrip("\r\n")
+    return first, gaps
+
+
+def _row(line: str, delimiter: str) -> list[str]:
+    if delimiter == " ":
+        return line.split()
+    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
 
 
 def _number(cell: str) -> float | None:
@@ -109,35 +127,37 @@ def _number(cell: str) -> float | None:
         return None
 
 
-def _cells(path: Path, lines: list[str], delimiter: str, named: bool) -> np.ndarray:
+def _cells(path: Path, delimiter: str, named: bool, index: list[int], width: int) -> np.ndarray:
     """The slow way, cell by cell: a missing value becomes NaN, anything else that is no number is an error."""
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=True)
     rows: list[list[float]] = []
-    width = None
-    seen_header = not named
-    for number, cells in enumerate(reader, start=1):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if not seen_header:
-            seen_header = True
-            continue
-        width = width or len(cells)
-        if len(cells) != width:
-            raise CrugError(
-                f"{path}: row {number} has {len(cells)} columns, the rows before have {width}; "
-                "is the file cut off, or a separator missing?"
-            )
-        row = []
-        for column, cell in enumerate(cells, start=1):
-            value = _number(cell.strip())
-            if value is None and cell.strip().lower() not in MISSING:
+    with open(path, encoding="utf-8-sig") as lines:
+        for number, line in enumerate(lines, start=1):
+            if named:
+                named = not line.strip()
+                continue
+            if not line.strip():
+                rows.append([np.nan] * len(index))
+                continue
+            cells = _row(line.rstrip("\r\n"), delimiter)
+            if len(cells) != width:
                 raise CrugError(
-                    f"{path}: row {number}, column {column} is {cell.strip()[:40]!r}, not a number; "
-                    "clean it, or leave the column out with --columns"
+                    f"{path}: row {number} has {len(cells)} columns, the first row has {width}; "
+                    "is the file cut off, or a separator missing?"
                 )
-            row.append(np.nan if value is None else value)
-        rows.append(row)
-    return np.array(rows, np.float64)
+            rows.append([_cell(path, number, i, cells[i].strip()) for i in index])
+    while rows and all(np.isnan(value) for value in rows[-1]):
+        rows.pop()
+    return np.array(rows, np.float64).reshape(len(rows), len(index))
+
+
+def _cell(path: Path, row: int, column: int, cell: str) -> float:
+    value = _number(cell)
+    if value is None and cell.lower() not in MISSING:
+        raise CrugError(
+            f"{path}: row {row}, column {column + 1} is {cell[:40]!r}, not a number; "
+            "clean it, or leave the column out with --columns"
+        )
+    return np.nan if value is None else value
 
 
 # other formats
@@ -146,14 +166,10 @@ def _cells(path: Path, lines: list[str], delimiter: str, named: bool) -> np.ndar
 def _numpy(path: Path) -> Recording:
     try:
         loaded = np.load(path, allow_pickle=False)
-        if isinstance(loaded, np.lib.npyio.NpzFile):
-            arrays = {name: loaded[name] for name in loaded.files}
-            return _pick(path, arrays)
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, KeyError) as error:
-        raise CrugError(
-            f"{path}: cannot be read ({_brief(error)}); save it again with numpy.save, no objects in it"
-        ) from None
-    return _from_array(path, loaded)
+        arrays = {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else None
+    except Exception as error:  # numpy raises many kinds on a damaged file
+        raise CrugError(f"{path}: cannot be read ({_brief(error)}); save it again as plain numbers") from None
+    return _from_array(path, loaded) if arrays is None else _pick(path, arrays)
 
 
 def _matlab(path: Path) -> Recording:
@@ -168,39 +184,40 @@ def _matlab(path: Path) -> Recording:
     return _pick(path, {name: v for name, v in arrays.items() if isinstance(v, np.ndarray) and v.dtype.kind in "fiub"})
 
 
-def _parquet(path: Path) -> Recording:
+def _parquet(path: Path, columns: Sequence[str] | None) -> Recording:
     try:
-        from pyarrow import ArrowException  # pyright: ignore[reportMissingImports]
         from pyarrow.parquet import read_table  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
         raise CrugError(f'{path}: Parquet needs pyarrow: pip install "crug[parquet]"') from None
     try:
         table = read_table(path)
-    except (ArrowException, OSError) as error:
+    except Exception as error:  # pyarrow raises many kinds on a damaged file
         raise CrugError(f"{path}: cannot be read ({_brief(error)}); is the file cut off?") from None
-    columns = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        try:
-            columns.append(np.asarray(column.to_numpy(), np.float64))
-        except (TypeError, ValueError):
-            raise CrugError(f"{path}: column {name!r} is not numeric; leave it out with --columns") from None
-    if not columns or not len(columns[0]):
+    names = tuple(table.column_names)
+    index = _index(str(path), names, columns)
+    values = []
+    for i in index:
+        column = table.columns[i]
+        if not any(kind in str(column.type) for kind in ("int", "float", "double", "decimal", "bool")):
+            raise CrugError(f"{path}: column {names[i]!r} is {column.type}, not numbers; leave it out with --columns")
+        values.append(np.asarray(column.to_numpy(), np.float64))
+    if not values or not len(values[0]):
         raise CrugError(f"{path}: has no rows of numbers")
-    return Recording(str(path), np.stack(columns, axis=1), tuple(table.column_names))
+    return Recording(str(path), np.stack(values, axis=1), tuple(names[i] for i in index))
 
 
 def _wfdb(path: Path) -> Recording:
-    """A WFDB record by its digital values: reading physical ones would turn a valid code into a missing value."""
+    """A WFDB record in its physical units; samples that it marks as invalid are missing values."""
     try:
         import wfdb  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
         raise CrugError(f'{path}: WFDB records need wfdb: pip install "crug[physionet]"') from None
     try:
-        record: Any = wfdb.rdrecord(str(path), physical=False)
-        return Recording(str(path), record.d_signal.astype(np.float64), tuple(record.sig_name), 1 / record.fs)
+        record: Any = wfdb.rdrecord(str(path))
+        return Recording(str(path), record.p_signal.astype(np.float64), tuple(record.sig_name), 1 / record.fs)
     except Exception as error:  # wfdb raises many kinds on a damaged record
         raise CrugError(
-            f"{path}: cannot be read as a WFDB record ({_brief(error)}); are its .hea and data files whole?"
+            f"{path}: not a whole WFDB record ({_brief(error)}); are its .hea and data files there?"
         ) from None
 
 
@@ -226,11 +243,11 @@ def _from_array(path: Path, array: np.ndarray) -> Recording:
             f"{path}: has {array.shape[0]} rows and {array.shape[1]} columns; time runs down the rows: transpose it"
         )
     values = np.asarray(array, np.float64)
-    return Recording(str(path), values, _numbered(values))
+    return Recording(str(path), values, _numbers(values.shape[1]))
 
 
-def _numbered(values: np.ndarray) -> tuple[str, ...]:
-    return tuple(str(i + 1) for i in range(values.shape[1]))
+def _numbers(count: int) -> tuple[str, ...]:
+    return tuple(str(i + 1) for i in range(count))
 
 
 def _brief(error: Exception) -> str:
@@ -242,43 +259,62 @@ def _brief(error: Exception) -> str:
 
 def _clock(recording: Recording) -> Recording:
     """Take a column called time as the clock: evenly spaced, or the recording is refused."""
-    names = [name.lower() for name in recording.columns]
+    names = [re.sub(r"[(\[].*", "", name).strip().lower() for name in recording.columns]
     found = [i for i, name in enumerate(names) if name in TIME]
     if len(found) != 1 or len(names) == 1:
         return recording
-    time = recording.values[:, found[0]]
+    source, name, time = recording.source, recording.columns[found[0]], recording.values[:, found[0]]
+    if len(time) < 2 or not np.isfinite(time).all():
+        raise CrugError(f"{source}: column {name!r} has missing values; times must be whole")
     steps = np.diff(time)
-    if not len(steps) or not np.isfinite(steps).all():
-        raise CrugError(
-            f"{recording.source}: column {recording.columns[found[0]]!r} has missing values; times must be whole"
-        )
-    dt = float(np.median(steps))
-    uneven = np.flatnonzero(np.abs(steps - dt) > 0.01 * abs(dt))
+    dt = float(time[-1] - time[0]) / len(steps)
+    usual = float(np.median(steps))
+    uneven = np.flatnonzero(np.abs(steps - usual) > 0.01 * abs(usual) + _rounding(time, dt))
     if dt <= 0 or len(uneven):
         row = int(uneven[0]) + 2 if len(uneven) else 2
         raise CrugError(
-            f"{recording.source}: the interval between samples is {dt:g} but {steps[row - 2]:g} at sample {row}; "
-            "resample it evenly first, or leave the time out with --columns"
+            f"{source}: the interval between samples is {usual:g} but {steps[row - 2]:g} at sample {row}; "
+            "resample it evenly first, or choose columns without the time by --columns"
         )
     keep = [i for i in range(len(names)) if i != found[0]]
     columns = tuple(recording.columns[i] for i in keep)
     return replace(recording, values=recording.values[:, keep], columns=columns, dt=dt)
 
 
-def _choose(recording: Recording, columns: Sequence[str]) -> Recording:
+def _rounding(time: np.ndarray, dt: float) -> float:
+    """How much two intervals may differ because the times were rounded to some decimals."""
+    for decimals in range(10):
+        unit = 10.0**-decimals
+        if unit < dt / 2 and np.abs(time / unit - np.round(time / unit)).max() < 1e-3:
+            return 1.01 * unit
+    return 0.0
+
+
+def _index(source: str, names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
+    """The positions of the columns that were asked for; all if none were."""
+    if not columns:
+        return list(range(len(names)))
     index = []
-    for name in columns:
-        if name in recording.columns:
-            index.append(recording.columns.index(name))
-        elif name.isdigit() and 1 <= int(name) <= len(recording.columns):
+    for name in (column.strip() for column in columns):
+        if name in names:
+            index.append(list(names).index(name))
+        elif name.isdigit() and 1 <= int(name) <= len(names):
             index.append(int(name) - 1)
         else:
-            raise CrugError(f"{recording.source}: no column {name!r}; there are: {', '.join(recording.columns)}")
+            raise CrugError(f"{source}: no column {name!r}; there are: {', '.join(names)}")
+    return index
+
+
+def _chosen(recording: Recording, columns: Sequence[str] | None) -> Recording:
+    index = _index(recording.source, recording.columns, columns)
     return replace(recording, values=recording.values[:, index], columns=tuple(recording.columns[i] for i in index))
 
 
-def checked(recording: Recording, fill: str | None = None) -> Recording:
-    """The recording, if a model can learn it; missing values filled where that is asked for."""
+def checked(recording: Recording, fill: str | None = None, chosen: bool = False) -> Recording:
+    """The recording, if a model can learn it; missing values filled where that is asked for.
+
+    A column that rises evenly is refused as a clock or an index, unless it was chosen.
+    """
     source, values = recording.source, recording.values
     if not len(values):
         raise CrugError(f"{source}: has no rows of numbers")
@@ -299,14 +335,23 @@ def checked(recording: Recording, fill: str | None = None) -> Recording:
             )
         values = filled(source, recording.columns, values, fill)
     for i, name in enumerate(recording.columns):
-        if values[:, i].std() <= 1e-12 * max(1.0, float(np.abs(values[:, i]).max())):
+        if constant(values[:, i]):
             raise CrugError(f"{source}: column {name!r} is constant; leave it out with --columns")
+        steps = np.diff(values[:, i])
+        if not chosen and len(steps) > 2 and np.abs(steps - steps[0]).max() <= 1e-6 * abs(steps[0]):
+            raise CrugError(
+                f"{source}: column {name!r} rises evenly, like a clock or an index; leave it out with --columns"
+            )
         for j in range(i):
             if np.array_equal(values[:, i], values[:, j]):
                 raise CrugError(
                     f"{source}: columns {recording.columns[j]!r} and {name!r} are equal; leave one out with --columns"
                 )
     return replace(recording, values=values)
+
+
+def constant(x: np.ndarray) -> bool:
+    return float(x.std()) <= 1e-12 * float(np.abs(x).max())
 
 
 def filled(source: str, columns: Sequence[str], values: np.ndarray, how: str) -> np.ndarray:

@@ -38,7 +38,7 @@ def load(subject: str) -> Task:
     """A subject as a task; its data do not depend on a seed."""
     if subject in POOR:
         warnings.warn(f"{subject} is a poor record, with dropouts or other defects", stacklevel=2)
-    recording = read(_file(subject))
+    recording = read(_file(subject), fill="linear")
     x = shaped(recording, CUT * RATE, DECIMATE, LAGS).values[: TRAIN + TEST]
     if len(x) < TRAIN + TEST:
         raise CrugError(f"{subject}: has {len(x)} samples after preparation, {TRAIN + TEST} are needed")

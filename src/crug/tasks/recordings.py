@@ -7,16 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.signal import decimate as anti_aliased
 
 from crug.errors import CrugError
 from crug.tasks.base import TESTED, Task
-from crug.tasks.files import Recording, checked
+from crug.tasks.files import Recording, checked, constant
 
 FEWEST = 1_000
 """Samples below which nothing can be said about an attractor."""
+SHORTEST = 50
+"""And of a single trajectory."""
 HELD_OUT = 1 / 6
 """The part of every trajectory, at its end, that is kept for testing; as in the paper's 100,000 to 20,000."""
 
@@ -48,11 +51,12 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
     if decimate > 1:
         if len(x) // decimate < FEWEST:
             raise CrugError(f"{source}: {len(x)} samples decimated by {decimate} leave too few; {FEWEST} are needed")
-        x = anti_aliased(x, decimate, ftype="fir", axis=0)
+        # the ends go on by reflection, or the filter would pull them to zero
+        x = np.pad(x, ((20 * decimate,) * 2, (0, 0)), mode="reflect", reflect_type="odd")
+        x = anti_aliased(x, decimate, ftype="fir", axis=0)[20:-20]
     columns = list(recording.columns)
     if lags:
-        lag = first_zero(x)
-        steps = [lag, 2 * lag] if isinstance(lags, str) else [int(lag) for lag in lags]
+        steps = automatic_lags(x) if isinstance(lags, str) else [int(lag) for lag in lags]
         if min(steps) < 1 or max(steps) >= len(x):
             raise CrugError(f"{source}: lags {steps} do not fit {len(x)} samples; they are in samples, from 1")
         longest = max(steps)
@@ -64,9 +68,11 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
 
 def make_task(name: str, pieces: Sequence[np.ndarray], dt: float) -> tuple[Task, Scale]:
     """A task from one or several trajectories (T, N) of one system, and how it was standardised."""
-    arrays = [np.asarray(piece, np.float64) for piece in pieces]
+    arrays = [_plain(name, piece) for piece in pieces]
     if not arrays:
         raise CrugError(f"recording {name!r}: there are no samples")
+    if not np.isfinite(dt) or dt <= 0:
+        raise CrugError(f"recording {name!r}: dt = {dt:g}; the interval between samples is a positive number")
     for i, x in enumerate(arrays):
         where = f"recording {name!r}" if len(arrays) == 1 else f"recording {name!r}, trajectory {i + 1}"
         if x.ndim == 1:
@@ -77,16 +83,31 @@ def make_task(name: str, pieces: Sequence[np.ndarray], dt: float) -> tuple[Task,
             raise CrugError(
                 f"{where}: has {x.shape[1]} columns, the first has {arrays[0].shape[1]}; they must be the same"
             )
+        if len(x) < SHORTEST:
+            raise CrugError(f"{where}: has {len(x)} samples; a trajectory needs at least {SHORTEST}")
         checked(Recording(where, x, tuple(str(k + 1) for k in range(x.shape[1]))))
     total = sum(len(x) for x in arrays)
     if total < FEWEST:
         raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
-    ends = [len(x) - round(HELD_OUT * len(x)) for x in arrays]
+    ends = [len(x) - min(round(HELD_OUT * len(x)), TESTED // len(arrays)) for x in arrays]
     train = np.concatenate([x[:end] for x, end in zip(arrays, ends, strict=True)])
     test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
+    for i in range(train.shape[1]):
+        if constant(train[:, i]):
+            raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
     scale = Scale(train.mean(axis=0), train.std(axis=0))
     breaks = tuple(int(b) for b in np.cumsum(ends)[:-1])
     return Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks), scale
+
+
+def _plain(name: str, piece: Any) -> np.ndarray:
+    """Real numbers; what a mask hides is missing."""
+    if isinstance(piece, np.ma.MaskedArray):
+        piece = np.where(np.ma.getmaskarray(piece), np.nan, piece.data)
+    x = np.asarray(piece)
+    if x.dtype.kind not in "fiub":
+        raise CrugError(f"recording {name!r}: holds {x.dtype}, not real numbers")
+    return x.astype(np.float64)
 
 
 def first_zero(x: np.ndarray) -> int:
@@ -94,6 +115,11 @@ def first_zero(x: np.ndarray) -> int:
     mean = autocorrelation(x).mean(axis=1)
     below = np.flatnonzero(mean <= 0)
     return max(1, int(below[0])) if len(below) else max(1, len(mean) // 10)
+
+
+def automatic_lags(x: np.ndarray) -> list[int]:
+    lag = first_zero(x)
+    return [lag, 2 * lag]
 
 
 def memory_length(x: np.ndarray) -> int:
