@@ -122,7 +122,6 @@ def bad(tmp_path, text, name="r.csv"):
         ("1.0,ERR\n3,4\n", "row 1, column 2 is 'ERR'"),
         ("0,1\n3,4\n2,9\n", "a header of numbers"),
         (",x\n0,1\n1,5\n2,2\n3,4\n", "rises evenly, like a clock or an index"),
-        ('"a,b\n1,2\n' + "9" * 200_000, "cannot be split into columns|not a number|columns"),
         ("a,b\n1,2\n3,\n5,NA\n", r"column 'b' has 2 missing values, first at sample 2; pass --fill linear"),
         ("a,b\n1,2\n3,2\n5,2\n", "column 'b' is constant"),
         ("a,b\n1,1\n3,3\n5,5\n", "columns 'a' and 'b' are equal"),
@@ -147,7 +146,7 @@ def test_other_files_that_cannot_be_read(tmp_path):
     }.items():
         with pytest.raises(CrugError, match=message):
             read(tmp_path / name)
-    with pytest.raises(CrugError, match="files of this kind are not read"):
+    with pytest.raises(CrugError, match="this kind of file is not read"):
         read(bad(tmp_path, "1,2", "r.docx"))
     with pytest.raises(CrugError, match="is a folder"):
         read(tmp_path)
