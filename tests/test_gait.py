@@ -8,6 +8,7 @@ import pytest
 
 from crug.errors import CrugError
 from crug.metrics import MixtureReference
+from crug.report.gait import forgetting, joint_against_groups
 from crug.tasks import SEQUENCES, gait, load
 
 REAL = Path(__file__).parents[2] / "shared" / "gaitndd"
@@ -92,3 +93,32 @@ def test_the_floors_of_the_mixture_measure(tmp_path, monkeypatch):
         task = gait.load(subject)
         found = MixtureReference(task.test).divergence(task.train[-7_500:])
         assert found == pytest.approx(floor, rel=0.15), subject
+
+
+def fake(sequence, seed, scores, units):
+    rows = [
+        {
+            "name": name,
+            "own": {"d_stsp": score, "d_h": 0.1},
+            "final": {"d_stsp": 1.1 * score, "d_h": 0.1},
+            "units": {"linear": units, "relu": 1},
+        }
+        for name, score in scores.items()
+    ]
+    return {"sequence": sequence, "seed": seed, "tasks": rows}
+
+
+def test_joint_against_groups_with_p_values_and_relative_forgetting():
+    from scipy.stats import mannwhitneyu
+
+    joint = [fake("gait", s, {"control1": 1.0 + s, "control2": 2.0 + s, "als1": 9.0}, 10) for s in range(3)]
+    group = [fake("gait-control", s, {"control1": 3.0 + s, "control2": 4.0 + s}, 20) for s in range(3)]
+    assert joint_against_groups(joint) is None
+    table = joint_against_groups([*joint, *group])
+    assert table is not None
+    cells = [list(column.cells) for column in table.columns]
+    assert cells[0] == ["Control", "all"]
+    ours, theirs = ([1.1 * (a + s) for s in range(3) for a in pair] for pair in ((1, 2), (3, 4)))
+    assert cells[3][0] == f"{mannwhitneyu(ours, theirs).pvalue:.2g}"
+    assert (cells[4][0], cells[5][0]) == ("22", "42")
+    assert forgetting(joint) == pytest.approx(10)

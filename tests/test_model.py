@@ -190,17 +190,18 @@ def test_errors_say_what_there_is(learned, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_task_of_a_large_model_rolls_out_as_fast_as_alone(learned, tmp_path):
-    """Only a task's own units are computed, so the size of the model does not matter."""
-    large, small = learned, learned.extract("first")
-    large.grow(400)
-    times = {}
-    for _ in range(5):
+def test_one_of_twenty_recordings_rolls_out_as_fast_as_alone():
+    """Only a recording's own units are computed, so the size of the model does not matter."""
+    large = crug.Model(units=240, seed=0, settings={"path": {"start": 6, "most": 6}})
+    for i in range(20):
+        large.learn(wave(frequency=1 + 0.1 * i), f"r{i}", epochs=2, progress=False)
+    small = large.extract("r7")
+    times = {"large": np.inf, "small": np.inf}
+    for _ in range(20):  # in turns, and the fastest counts: machines are noisy
         for name, model in (("large", large), ("small", small)):
-            model.rollout("first", 40_000)
             began = time.perf_counter()
-            model.rollout("first", 40_000)
-            times[name] = min(times.get(name, np.inf), time.perf_counter() - began)
+            model.rollout("r7", 40_000)
+            times[name] = min(times[name], time.perf_counter() - began)
     assert times["large"] < 1.2 * times["small"]
 
 

@@ -11,6 +11,7 @@ import typer
 from crug import cli_model, methods, store
 from crug.config import IDENTITY, RunConfig, build, departures, keys
 from crug.errors import CrugError
+from crug.report.gait import joint_against_groups
 from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
 from crug.sequence import run as run_sequence
 from crug.tasks import SEQUENCES, SYSTEMS, TASKS, gait
@@ -142,6 +143,8 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
         same = {label: group for (name, label), group in kinds.items() if name == sequence}
         if len(same) > 1:
             print_wide(comparison(same))
+    if gait_table := joint_against_groups(results):
+        print_wide(gait_table)
 
 
 def _label(result: dict[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Continually-Recyclable Unit-Gating (paper, section 2.2), with two ways of deciding how many units a task keeps.
 
 `allocation = "price"` is the paper's: gates under a fixed price, cut at the threshold when the task ends. `settle` is
-the last part of the epochs, trained after the cut without gates; 0 is the paper exactly.
+the last part of the epochs, trained after the cut without gates. The paper exactly is `settle = 0`, `select = "last"` and
+`training.range_weight = 0`.
 
 `allocation = "path"` needs no price. It opens a small block, presses it down rung by rung and lets it settle on each,
 scores every rung on the training data, and commits the smallest network that is as good as the best within a tolerance.
@@ -21,7 +22,7 @@ from crug.methods.isolating import Isolating
 from crug.methods.path import PathConfig, choose, next_rung
 from crug.phases import Outcome, Phase
 
-PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1, "range_weight": 100.0}}
+PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 
 
@@ -65,10 +66,12 @@ class CrugConfig(RunConfig):
 
     @model_validator(mode="before")
     @classmethod
-    def _path_defaults(cls, values: Any) -> Any:
-        if not isinstance(values, dict) or values.get("allocation", "path") != "path":
+    def _own_defaults(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
             return values
-        return with_defaults(values, PATH_DEFAULTS)
+        if values.get("allocation", "path") == "path":
+            values = with_defaults(values, PATH_DEFAULTS)
+        return with_defaults(values, {"training": {"range_weight": 100.0}})
 
 
 class Crug(Isolating):
