@@ -1,8 +1,8 @@
 """Continually-Recyclable Unit-Gating (paper, section 2.2), with two ways of deciding how many units a task keeps.
 
 `allocation = "price"` is the paper's: gates under a fixed price, cut at the threshold when the task ends. `settle` is
-the last part of the epochs, trained after the cut without gates. The paper exactly is `settle = 0` with `select = "last"`
-and `training.range_weight = 0`.
+the last part of the epochs, trained after the cut without gates. The paper exactly is `settle = 0`, with
+`select = "last"` and `training.range_weight = 0`.
 
 `allocation = "path"` needs no price. It opens a small block, presses it down rung by rung and lets it settle on each,
 scores every rung on the training data, and commits the smallest network that is as good as the best within a tolerance.
