@@ -20,7 +20,7 @@ def crug(**settings):
 def walk(quality, available=160, dim=3, floor=0.3, **settings):
     """Take the path where a network of n units scores quality(n, attempt); returns the phases and the choice."""
     method, history, attempts = crug(**settings), [], {}
-    hints = Hints(available, dim, floor, 5.0)
+    hints = Hints(0, available, dim, floor, 5.0)
     while phase := method.next_phase(history, hints):
         size = phase.size if phase.size is not None else available
         attempts[size] = attempts.get(size, -1) + 1
@@ -80,7 +80,7 @@ def test_rungs_go_down(size):
 
 
 def test_price_allocation_is_the_papers_and_settles_if_asked():
-    hints = Hints(160, 3, 0.3, 5.0)
+    hints = Hints(0, 160, 3, 0.3, 5.0)
     paper = crug(allocation="price", settle=0)
     phase = paper.next_phase([], hints)
     assert (phase.epochs, phase.lr, phase.lr_end, phase.gates) == (2000, 1e-3, 1e-5, True)
