@@ -91,7 +91,7 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     first = settled.next_phase([], hints)
     second = settled.next_phase([outcome], hints)
     assert (first.epochs, second.epochs, second.gates, second.begin) == (1400, 600, False, 0)
-    assert (second.lr, second.lr_end) == (1e-3, 1e-5)
+    assert (second.lr, second.lr_end) == (1e-2, 1e-5)
     assert settled.next_phase([outcome, outcome], hints) is None
 
 
