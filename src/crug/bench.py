@@ -24,7 +24,8 @@ from crug.methods.shared import Shared
 from crug.network import create
 from crug.phases import Phase, controls
 from crug.sequence import make_bench, run
-from crug.tasks import SEQUENCES, load
+from crug.tasks import SEQUENCES
+from crug.tasks import load_recording as load
 from crug.training import Recipe, make_windows, open_block, start, train_epochs
 
 SIZES = ((160, 80), (32, 16))

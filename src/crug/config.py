@@ -39,7 +39,7 @@ class NetworkConfig(Section):
 class TrainingConfig(Section):
     """How gradient steps are taken, the same in every phase."""
 
-    window: Annotated[int, Field(ge=2, description="steps of a training window")] = 200
+    window: Annotated[int, Field(ge=1, description="steps of a training window")] = 200
     batch: Annotated[int, Field(ge=1, description="windows in a gradient step")] = 16
     batches: Annotated[int | None, Field(ge=1, description="steps in an epoch; none: one pass over the data")] = None
     windows: Annotated[Literal["random", "fixed"], Field(description="drawn anew, or cut once")] = "random"
@@ -53,8 +53,25 @@ class TrainingConfig(Section):
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
 
 
-GAIT = {"M": 1024, "P": 512}
-"""The network of the gait sequences, under every method."""
+class TrialSettings(Section):
+    """How the trials of cognitive tasks are drawn and judged."""
+
+    train: Annotated[int, Field(ge=1, description="training trials a task")] = 1000
+    test: Annotated[int, Field(ge=1, description="test trials a task")] = 200
+    noise: Annotated[NonNegative, Field(description="white noise on the stimulus, a step")] = 0.1
+    context_noise: Annotated[NonNegative, Field(description="the same in context integration")] = 0.3
+    go_above: Annotated[float, Field(gt=0, lt=1, description="amplitude above which it is a Go trial")] = 0.5
+    masked: Annotated[bool, Field(description="only the response period counts in the loss")] = False
+    strict: Annotated[bool, Field(description="a Go also needs the right direction")] = False
+
+
+GAIT: dict[str, Any] = {"network": {"M": 1024, "P": 512}}
+COGNITIVE: dict[str, Any] = {
+    "network": {"M": 120, "P": 60},
+    "epochs": 50,
+    "training": {"batch": 64, "window": 1, "windows": "fixed", "lr": 1e-2, "lr_end": 1e-4},
+}
+"""The paper's networks and budgets for the gait sequences and the cognitive tasks, under every method."""
 
 
 class RunConfig(Section):
@@ -69,6 +86,7 @@ class RunConfig(Section):
     select: Select = "last"
     network: NetworkConfig = NetworkConfig()
     training: TrainingConfig = TrainingConfig()
+    trials: TrialSettings = TrialSettings()
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """By sequence, the settings that the paper found best for it, where they are not the defaults."""
@@ -81,9 +99,10 @@ class RunConfig(Section):
         if not isinstance(values, dict):
             return values
         sequence = str(values.get("sequence", ""))
+        values = with_defaults(values, cls.presets.get(sequence, {}))
         if sequence.startswith("gait"):
-            values = with_defaults(values, {"network": GAIT})
-        return with_defaults(values, cls.presets.get(sequence, {}))
+            return with_defaults(values, GAIT)
+        return with_defaults(values, COGNITIVE) if sequence == "cognitive" else values
 
     def recipe(self, samples: int) -> Recipe:
         """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""

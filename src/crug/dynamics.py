@@ -93,6 +93,18 @@ def rollout(a: Array, W: Array, h: Array, floor: Array, z0: Array, outputs: Arra
     return lax.scan(step, z, None, length=steps - skip)[1].swapaxes(0, 1)
 
 
+@jax.jit
+def driven(a: Array, W: Array, C: Array, h: Array, floor: Array, inputs: Array) -> Array:
+    """The states z_1 ... z_T (T, batch, n) of units that start at zero and are driven by inputs (T, batch, Q)."""
+    W_t, C_t = W.T, C.T
+
+    def step(z, s):
+        z = a * z + jnp.maximum(z, floor) @ W_t + s @ C_t + h
+        return z, z
+
+    return lax.scan(step, jnp.zeros((inputs.shape[1], len(a)), jnp.float32), inputs)[1]
+
+
 @partial(jax.jit, static_argnames=("steps",))
 def trajectories(a: Array, W: Array, h: Array, floor: Array, z0: Array, steps: int) -> Array:
     """Phi*(z_t) for t = 0 ... steps - 1 of units that run by themselves, (steps, batch, n): what drives a block."""

@@ -10,13 +10,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
-from crug.dynamics import rollout
+from crug.dynamics import driven, rollout
 from crug.metrics import BinnedReference, MixtureReference, kl, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SIGMA
 from crug.network import Network, encode
-from crug.tasks import Task
+from crug.tasks import AnyTask, Task, TrialTask
+from crug.tasks.cognitive import Trials, correct
+from crug.training import Block, Params, answers, make_trials, system
 
 STARTS, STEPS, SPECTRUM = 5, 40_000, 20_000
 BINNED = 3
@@ -24,13 +28,44 @@ BINNED = 3
 
 
 class Score(NamedTuple):
-    """D_stsp and D_H; infinite where divergent."""
+    """D_stsp and D_H of a recording; infinite where divergent."""
 
     d_stsp: float
     d_h: float
 
+    def total(self, weight: float) -> float:
+        """One number to rank by: D_stsp with D_H weighted in, so that neither can be sold for the other."""
+        return self.d_stsp + weight * self.d_h
 
+    @property
+    def main(self) -> float:
+        """The measure that a margin applies to; less is better."""
+        return self.d_stsp
+
+
+class Answers(NamedTuple):
+    """The part of trials that is answered rightly, and the mean squared error of the outputs."""
+
+    accuracy: float
+    error: float
+
+    def total(self, weight: float) -> float:
+        return weight * (1 - self.accuracy + self.error)
+
+    @property
+    def main(self) -> float:
+        return 1 / max(self.accuracy, 1e-9)
+
+
+AnyScore = Score | Answers
 DIVERGENT = Score(np.inf, np.inf)
+
+
+def score_of(values: Any) -> AnyScore:
+    """The inverse of a score's `_asdict()`."""
+    if isinstance(values, dict):
+        return Answers(**values) if "accuracy" in values else Score(**values)
+    return Score(*values)
 
 
 def free_run(network: Network, task: int, x0: np.ndarray, steps: int, skip: int = 0) -> np.ndarray:
@@ -45,8 +80,30 @@ def free_run(network: Network, task: int, x0: np.ndarray, steps: int, skip: int 
     return np.asarray(rollout(*parameters, z0, np.searchsorted(units, readout), steps, skip))
 
 
-def evaluate(network: Network, number: int, task: Task) -> Score:
+def respond(network: Network, task: int, inputs: np.ndarray) -> np.ndarray:
+    """The outputs (trials, T, 3) of task number `task` to inputs (trials, T, Q), from the units that it needs."""
+    units = network.runs[task]
+    floor = np.where(network.relu[units], 0, -np.inf).astype(np.float32)
+    parameters = (network.a[units], network.W[np.ix_(units, units)], network.C[units], network.h[units], floor)
+    states = np.asarray(driven(*parameters, np.asarray(inputs, np.float32).swapaxes(0, 1)))
+    return (states @ network.decoders[task][units]).swapaxes(0, 1)
+
+
+def evaluate(network: Network, number: int, task: AnyTask) -> AnyScore:
     """The paper's measure of task `number` of the network on the task's test data."""
+    if isinstance(task, TrialTask):
+        return _answers(respond(network, number, task.test.inputs), task.test, task)
+    return attractor(network, number, task)
+
+
+def _answers(outputs: np.ndarray, trials: Trials, task: TrialTask) -> Answers:
+    right = correct(outputs[:, -1], trials, task.settings.strict)
+    error = task.weight[None, :, None] * (outputs - trials.targets) ** 2
+    return Answers(float(right.mean()), float(error.mean()) if np.isfinite(error).all() else np.inf)
+
+
+def attractor(network: Network, number: int, task: Task) -> Score:
+    """Rollouts from five places of the test data against these."""
     x0 = task.test[np.linspace(0, len(task.test) - 1, STARTS).astype(int)]
     steps, skip = task.rollout
     generated = free_run(network, number, x0, steps, skip)
@@ -111,9 +168,14 @@ class TrainingScore:
         others = [twice[(i + 1) * length : (i + 1) * length + self.steps - self.skip] for i in range(pieces)]
         self.floor = self.total(self._mean(others, own=True))
 
-    def total(self, score: Score) -> float:
-        """One number to rank by: D_stsp with D_H weighted in, so that neither can be sold for the other."""
-        return score.d_stsp + self.weight * score.d_h
+    names = Score._fields
+
+    def total(self, score: AnyScore) -> float:
+        return score.total(self.weight)
+
+    def of(self, network: Network, block: Block, effective: Params) -> Score:
+        """The score of a block as it would run if it were committed."""
+        return self(*system(network, block, effective))
 
     def __call__(self, system: dict[str, np.ndarray], encoder: np.ndarray, readout: np.ndarray) -> Score:
         """The score of a system (parameters a, W, h and floor, with the encoder's rows and the readout's positions)."""
@@ -142,3 +204,32 @@ class TrainingScore:
             scores.append(Score(d_stsp, d_h))
         kept = sorted(scores, key=self.total)[: max(1, len(scores) - 1)]
         return Score(*(float(v) for v in np.mean(kept, axis=0)))
+
+
+class TrialScore:
+    """Accuracy and error on fresh trials, drawn like the training ones."""
+
+    names = Answers._fields
+    floor = 0.0
+    weight = 30.0
+    """A third of a percent of accuracy, or an error of 0.003, are worth a tolerance of 0.1."""
+
+    def __init__(self, network: Network, feeders: np.ndarray, task: TrialTask):
+        self.task = task
+        fresh = task.fresh
+        self.trials = make_trials(network, feeders, fresh.inputs, fresh.targets, task.weight)
+
+    def total(self, score: AnyScore) -> float:
+        return score.total(self.weight)
+
+    def of(self, network: Network, block: Block, effective: Params) -> Answers:
+        outputs = np.asarray(_all_answers(effective, block.fixed, self.trials)).swapaxes(0, 1)
+        return _answers(outputs, self.task.fresh, self.task)
+
+
+@jax.jit
+def _all_answers(effective: Params, fixed: Any, trials: Any) -> Any:
+    return answers(effective, fixed, trials, jnp.arange(len(trials.inputs)))
+
+
+Scorer = TrainingScore | TrialScore

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug import store
-from crug.evaluation import Score
+from crug.evaluation import Score, score_of
 from crug.methods.base import Opening
 from crug.network import Network
 from crug.phases import CURVES, Outcome, Phase, Progress, begin
@@ -20,10 +20,18 @@ Arrays = dict[str, np.ndarray]
 
 class Journal:
     def __init__(
-        self, folder: Path, name: str, network: Network, opening: Opening, recipe: Recipe, objective: Objective
+        self,
+        folder: Path,
+        name: str,
+        network: Network,
+        opening: Opening,
+        recipe: Recipe,
+        objective: Objective,
+        measures: tuple[str, ...] = Score._fields,
     ):
         self.folder, self.name = folder, name
         self.network, self.opening, self.recipe, self.objective = network, opening, recipe, objective
+        self.measures = measures
         self.log, self.under_way = folder / "history.json", folder / "running.safetensors"
         if not self.log.exists() or store.read_json(self.log)["task"] != name:
             store.clear(folder)  # what is there belongs to another task
@@ -41,7 +49,8 @@ class Journal:
         """What a phase starts from: units as the network has them, or what an earlier phase kept."""
         if phase.begin is None:
             units = self.opening.units(phase.size)
-            opened = open_block(self.network, units, self.opening.readout, self.opening.feeders)
+            o = self.opening
+            opened = open_block(self.network, units, o.readout, o.feeders, o.decoder)
         else:
             opened = self.kept(phase.begin)
         return begin(*opened, self.recipe, self.objective)
@@ -63,7 +72,7 @@ class Journal:
         if not self.under_way.exists():
             return None
         arrays = store.read_arrays(self.under_way)
-        number, epoch, loss, d_stsp, d_h, seconds, stumbles, first = arrays["numbers"]
+        number, epoch, loss, one, two, seconds, stumbles, first = arrays["numbers"]
         if number != index:
             return None
         progress = begin(*self._unpack(arrays, "now."), self.recipe, self.objective)
@@ -71,7 +80,7 @@ class Journal:
         stored = [jnp.asarray(arrays[f"state.{i}"]) for i in range(len(leaves))]
         progress.state = State(progress.state.params, *jax.tree.unflatten(structure, stored))
         progress.epoch, progress.loss, progress.seconds = int(epoch), float(loss), float(seconds)
-        progress.score = Score(float(d_stsp), float(d_h))
+        progress.score = score_of(dict(zip(self.measures, (float(one), float(two)), strict=True)))
         progress.stumbles, progress.first = int(stumbles), float(first)
         progress.kept = self._unpack(arrays, "kept.") if "kept.units" in arrays else None
         progress.account = {name: jnp.asarray(value) for name, value in _part(arrays, "running.").items()}
@@ -97,8 +106,9 @@ class Journal:
     def curves(self, phases: int) -> Arrays:
         """The learning curves of all phases, one array a column."""
         tables = [store.read_arrays(self._file(i))["curves"] for i in range(phases)]
-        table = np.concatenate([*tables, np.empty((0, len(CURVES)))])
-        return {name: table[:, i] for i, name in enumerate(CURVES)}
+        names = (*CURVES, *self.measures)
+        table = np.concatenate([*tables, np.empty((0, len(names)))])
+        return {name: table[:, i] for i, name in enumerate(names)}
 
     def _file(self, index: int) -> Path:
         return self.folder / f"phase-{index:03d}.safetensors"
@@ -108,7 +118,8 @@ class Journal:
 
     def _unpack(self, arrays: Arrays, prefix: str) -> tuple[Block, Params]:
         own = _part(arrays, prefix)
-        block = make_block(self.network, own.pop("units"), self.opening.feeders, len(self.opening.readout))
+        o = self.opening
+        block = make_block(self.network, own.pop("units"), o.feeders, len(o.readout), o.decoder)
         return block, {name: jnp.asarray(value) for name, value in own.items()}
 
 
@@ -121,4 +132,4 @@ def _named(params: Params, prefix: str) -> Arrays:
 
 
 def _table(progress: Progress) -> np.ndarray:
-    return np.array(progress.curves, np.float64).reshape(-1, len(CURVES))
+    return np.array(progress.curves, np.float64).reshape(-1, len(CURVES) + 2)

@@ -30,12 +30,12 @@ from crug import store
 from crug.config import explain, with_defaults
 from crug.dynamics import rollout as run_freely
 from crug.errors import CrugError, Exhausted
-from crug.evaluation import Score, evaluate, free_run
+from crug.evaluation import AnyScore, Score, attractor, free_run
 from crug.methods.crug import Crug, CrugConfig
 from crug.network import Network, alone, create, from_arrays, grow, to_arrays, widen
 from crug.phases import Phase, Progress
 from crug.sequence import Learned, Listener, train
-from crug.tasks import Task
+from crug.tasks import AnyTask, Task
 from crug.tasks.recordings import Scale, make_task, time_scale
 
 FORMAT = 1
@@ -201,7 +201,7 @@ class Model:
             except Exhausted as error:
                 raise Exhausted(f"recording {name!r}: {error}") from None
         chosen = record.history[record.chosen or 0]
-        if not np.isfinite(chosen.score.d_stsp):
+        if not np.isfinite(chosen.score.main):
             raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
         known = Known(
             name=name,
@@ -272,7 +272,7 @@ class Model:
     def score(self, name: str) -> Score:
         """D_stsp and D_H of a recording on its held-out part."""
         number = self._number(name)
-        return evaluate(self._network, number, self._known[number].task)
+        return attractor(self._network, number, self._known[number].task)
 
     def extract(self, name: str) -> Model:
         """The small stand-alone network of one recording, as a model of its own without free units."""
@@ -435,7 +435,7 @@ class Ticker:
     def __init__(self, epochs: int):
         self.epochs, self.began = epochs, time.monotonic()
 
-    def task(self, number: int, task: Task) -> None:
+    def task(self, number: int, task: AnyTask) -> None:
         self.name = task.name
         print(f"{task.name}: starting", end="", file=sys.stderr, flush=True)
 
@@ -447,6 +447,7 @@ class Ticker:
         )
         print(text, end="", file=sys.stderr, flush=True)
 
-    def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
-        text = f"\r{name}: D_stsp {score.d_stsp:.2f}, D_H {score.d_h:.2f}, {sum(units.values())} units"
+    def learned(self, number: int, name: str, score: AnyScore, units: dict[str, int]) -> None:
+        measures = ", ".join(f"{measure} {value:.2f}" for measure, value in score._asdict().items())
+        text = f"\r{name}: {measures}, {sum(units.values())} units"
         print(f"{text:70s}", file=sys.stderr)

@@ -10,6 +10,7 @@
 | Phi* | `relu` | (M,) | which units rectify |
 | U_committed | `owner` | (M,) | the ledger: -1 is free, otherwise the index of the owning task |
 | D_k | `readouts[k]` | (N_k,) | the units whose states are task k's observation |
+| D_k | `decoders[k]` | (M, 3) | for a task of trials: what its outputs are made of instead; (M, 0) otherwise |
 
 `runs[k]` lists, in ascending order, every unit that has to be computed for a rollout of task k: its own units and those
 of all tasks it draws on. It is fixed when the task is committed, which is what makes later rollouts the same bits.
@@ -36,6 +37,7 @@ class Network:
     owner: np.ndarray
     readouts: tuple[np.ndarray, ...] = ()
     runs: tuple[np.ndarray, ...] = ()
+    decoders: tuple[np.ndarray, ...] = ()
 
     @property
     def size(self) -> int:
@@ -60,20 +62,35 @@ class Network:
         return {"linear": int((~relu).sum()), "relu": int(relu.sum())}
 
 
-def create(M: int, P: int, n_max: int, rng: np.random.Generator, inputs: int = 0) -> Network:
-    """A new network with the paper's initialisation (appendix A.1): the last P units rectify, W = C = h = 0."""
+def create(M: int, P: int, n_max: int, rng: np.random.Generator) -> Network:
+    """A new network for recordings (appendix A.1): the last P units rectify, W = C = h = 0."""
     gaussian = rng.standard_normal((M, M))
     spd = gaussian @ gaussian.T
     bound = 1 / np.sqrt(n_max)
     return Network(
         a=(np.diag(spd) / np.linalg.eigvalsh(spd)[-1]).astype(np.float32),
         W=np.zeros((M, M), np.float32),
-        C=np.zeros((M, inputs), np.float32),
+        C=np.zeros((M, 0), np.float32),
         h=np.zeros(M, np.float32),
         B=rng.uniform(-bound, bound, (M, n_max)).astype(np.float32),
         relu=np.arange(M) >= M - P,
         owner=np.full(M, FREE, np.int32),
     )
+
+
+def create_driven(M: int, P: int, inputs: int, rng: np.random.Generator) -> Network:
+    """A new network for tasks with inputs (appendix A.10)."""
+    empty = np.zeros((M, 0), np.float32)
+    network = Network(
+        a=np.zeros(M, np.float32),
+        W=np.zeros((M, M), np.float32),
+        C=np.zeros((M, inputs), np.float32),
+        h=np.zeros(M, np.float32),
+        B=empty,
+        relu=np.arange(M) >= M - P,
+        owner=np.full(M, FREE, np.int32),
+    )
+    return recycle(network, rng)
 
 
 def encode(network: Network, x0: np.ndarray, units: np.ndarray, readout: np.ndarray) -> np.ndarray:
@@ -90,6 +107,7 @@ def commit(
     readout: np.ndarray,
     parameters: dict[str, np.ndarray],
     feeders: np.ndarray,
+    decoder: np.ndarray | None = None,
 ) -> Network:
     """Give `units` to the next task. `parameters` are gate-absorbed: a (n,), W (n, n), h (n,), C (n, Q) and the
     transfer block V (n, len(feeders)). The rows of units that were committed before are not touched."""
@@ -112,11 +130,20 @@ def commit(
         owner=owner,
         readouts=(*network.readouts, np.asarray(readout, np.int32)),
         runs=(*network.runs, runs),
+        decoders=(*network.decoders, _decoder(network, decoder)),
     )
 
 
+def _decoder(network: Network, decoder: np.ndarray | None) -> np.ndarray:
+    return np.zeros((network.size, 0), np.float32) if decoder is None else np.asarray(decoder, np.float32)
+
+
 def share(
-    network: Network, units: np.ndarray, readouts: Sequence[np.ndarray], parameters: dict[str, np.ndarray]
+    network: Network,
+    units: np.ndarray,
+    readouts: Sequence[np.ndarray],
+    parameters: dict[str, np.ndarray],
+    decoder: np.ndarray | None = None,
 ) -> Network:
     """Write `units` back as tasks left them, and read the next tasks out of them. Nobody owns them: any later task may
     change them again."""
@@ -132,18 +159,25 @@ def share(
         h=h,
         readouts=(*network.readouts, *(np.asarray(r, np.int32) for r in readouts)),
         runs=(*network.runs, *(runs for _ in readouts)),
+        decoders=(*network.decoders, *(_decoder(network, decoder) for _ in readouts)),
     )
 
 
 def recycle(network: Network, rng: np.random.Generator) -> Network:
-    """Reinitialise every free unit for the next task (appendix A.1, 'Reinitialization during recycling')."""
+    """Reinitialise every free unit for the next task (appendix A.1, 'Reinitialization during recycling'; in a network
+    with inputs to the untrained state of appendix A.10)."""
     free = network.free()
     a, W, C, h = (x.copy() for x in (network.a, network.W, network.C, network.h))
-    a[free] = rng.uniform(0.3, 0.9, len(free))
     W[free, :] = 0
     W[:, free] = 0
-    C[free] = 0
     h[free] = 0
+    if network.C.shape[1]:
+        a[free] = rng.normal(0.9, 0.1, len(free))
+        W[np.ix_(free, free)] = rng.normal(0, 0.1 / np.sqrt(network.size), (len(free), len(free)))
+        C[free] = rng.normal(0, 0.1, (len(free), network.C.shape[1]))
+    else:
+        a[free] = rng.uniform(0.3, 0.9, len(free))
+        C[free] = 0
     return replace(network, a=a, W=W, C=C, h=h)
 
 
@@ -170,6 +204,7 @@ def grow(network: Network, linear: int, relu: int, rng: np.random.Generator) -> 
         B=np.concatenate([network.B, rng.uniform(-bound, bound, (n, network.B.shape[1])).astype(np.float32)]),
         relu=np.concatenate([network.relu, np.arange(n) >= linear]),
         owner=np.concatenate([network.owner, np.full(n, FREE, np.int32)]),
+        decoders=tuple(np.pad(decoder, ((0, n), (0, 0))) for decoder in network.decoders),
     )
 
 
@@ -188,6 +223,7 @@ def alone(network: Network, task: int) -> Network:
         owner=np.zeros(len(units), np.int32),
         readouts=(readout,),
         runs=(everyone,),
+        decoders=(network.decoders[task][units],),
     )
 
 
@@ -195,14 +231,18 @@ def to_arrays(network: Network) -> dict[str, np.ndarray]:
     arrays = {name: getattr(network, name) for name in ("a", "W", "C", "h", "B", "relu", "owner")}
     for k, (readout, runs) in enumerate(zip(network.readouts, network.runs, strict=True)):
         arrays[f"readout.{k}"], arrays[f"runs.{k}"] = readout, runs
+        if network.decoders[k].shape[1]:
+            arrays[f"decoder.{k}"] = network.decoders[k]
     return arrays
 
 
 def from_arrays(arrays: dict[str, np.ndarray]) -> Network:
     tasks = range(sum(name.startswith("readout.") for name in arrays))
     fields = {name: arrays[name] for name in ("a", "W", "C", "h", "B", "relu", "owner")}
+    nothing = np.zeros((len(fields["a"]), 0), np.float32)
     return Network(
         **fields,
         readouts=tuple(arrays[f"readout.{k}"] for k in tasks),
         runs=tuple(arrays[f"runs.{k}"] for k in tasks),
+        decoders=tuple(arrays.get(f"decoder.{k}", nothing) for k in tasks),
     )

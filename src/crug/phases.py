@@ -16,27 +16,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from crug.evaluation import DIVERGENT, Score, TrainingScore
+from crug.evaluation import DIVERGENT, AnyScore, Scorer, score_of
 from crug.gates import START, gate
 from crug.network import Network
 from crug.training import (
     CHUNK,
     Block,
+    Data,
     Objective,
     Params,
     Recipe,
     State,
     View,
-    Windows,
     compact,
     start,
-    system,
     train_epochs,
     unit_costs,
 )
 
 SAVE_SECONDS = 60
-CURVES = ("epoch", "phase", "loss", "linear", "relu", "gate", "d_stsp", "d_h")
+CURVES = ("epoch", "phase", "loss", "linear", "relu", "gate")
+"""The columns of the learning curves, before the two of the score."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Outcome:
     linear: int
     relu: int
     loss: float
-    score: Score
+    score: AnyScore
     seconds: float = 0.0
     stumbles: int = 0
 
@@ -83,11 +83,11 @@ class Outcome:
         return self.linear + self.relu
 
     def to_json(self) -> dict[str, Any]:
-        return {**asdict(self), "score": list(self.score)}
+        return {**asdict(self), "score": self.score._asdict()}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Outcome:
-        return cls(**{**data, "phase": Phase(**data["phase"]), "score": Score(*data["score"])})
+        return cls(**{**data, "phase": Phase(**data["phase"]), "score": score_of(data["score"])})
 
 
 @dataclass
@@ -101,7 +101,7 @@ class Progress:
     first: float = np.nan  # the loss of the first epoch
     kept: tuple[Block, Params] | None = None
     account: Params = field(default_factory=dict)  # the objective's, when the network was kept
-    score: Score = DIVERGENT
+    score: AnyScore = DIVERGENT
     stumbles: int = 0
     curves: list[tuple[float, ...]] = field(default_factory=list)
     seconds: float = 0.0
@@ -113,10 +113,10 @@ class Bench:
     objective is given besides the phase's numbers."""
 
     network: Network
-    windows: Windows
+    windows: Data
     objective: Objective
     recipe: Recipe
-    scorer: TrainingScore
+    scorer: Scorer
     threshold: float
     others: tuple[View, ...] = ()
     extra: Params = field(default_factory=dict)
@@ -252,7 +252,7 @@ def absorbed(bench: Bench, phase: Phase, block: Block, params: Params) -> tuple[
     return block, state.params
 
 
-def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
+def _score(bench: Bench, phase: Phase, progress: Progress) -> AnyScore | None:
     """Score the network as it would be committed now, and keep it if it is the best so far."""
     last = progress.epoch >= phase.epochs
     due = progress.epoch % phase.score_every == 0 and progress.epoch >= phase.score_from * phase.epochs
@@ -260,22 +260,23 @@ def _score(bench: Bench, phase: Phase, progress: Progress) -> Score | None:
         return None
     block, params = absorbed(bench, phase, progress.block, progress.state.params)
     effective = bench.ungated(phase, block, params)
-    score = bench.scorer(*system(bench.network, block, effective))
-    better = bench.scorer.total(score) < bench.scorer.total(progress.score)
+    score = bench.scorer.of(bench.network, block, effective)
+    better = progress.kept is None or bench.scorer.total(score) < bench.scorer.total(progress.score)
     full = phase.size is None or len(block.members) <= phase.size
     if full and (progress.kept is None or (better if phase.select == "best" else last)):
         progress.kept, progress.score, progress.account = (block, params), score, progress.state.running
     return score
 
 
-def _curve_row(bench: Bench, phase: Phase, number: int, progress: Progress, score: Score | None) -> tuple[float, ...]:
+def _curve_row(
+    bench: Bench, phase: Phase, number: int, progress: Progress, score: AnyScore | None
+) -> tuple[float, ...]:
     g = _open_gates(phase, progress.block, progress.state.params)
     relu = np.asarray(progress.block.fixed.relu) > 0
     counted = g > bench.threshold
-    d_stsp, d_h = score or (np.nan, np.nan)
     mean_gate = float(g[: len(progress.block.members)].mean())
     linear, rectified = int((counted & ~relu).sum()), int((counted & relu).sum())
-    return (progress.epoch, number, progress.loss, linear, rectified, mean_gate, d_stsp, d_h)
+    return (progress.epoch, number, progress.loss, linear, rectified, mean_gate, *(score or (np.nan, np.nan)))
 
 
 def outcome(phase: Phase, progress: Progress) -> Outcome:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,14 +13,24 @@ import numpy as np
 
 from crug import __version__, store
 from crug.config import RunConfig
-from crug.errors import Exhausted
-from crug.evaluation import Score, TrainingScore, evaluate
+from crug.errors import CrugError, Exhausted
+from crug.evaluation import (
+    DIVERGENT,
+    Answers,
+    AnyScore,
+    Score,
+    TrainingScore,
+    TrialScore,
+    evaluate,
+    score_of,
+)
 from crug.journal import Journal
 from crug.methods.base import Hints, Lesson, Memory, Method, Opening
-from crug.network import Network, create, from_arrays, to_arrays
+from crug.network import Network, create, create_driven, from_arrays, to_arrays
 from crug.phases import Bench, Outcome, Phase, Progress, outcome, run_phase
-from crug.tasks import Task, load
-from crug.training import make_view, make_windows, open_block
+from crug.tasks import AnyTask, TrialTask, load
+from crug.tasks.cognitive import INPUTS
+from crug.training import View, make_trials, make_view, make_windows, open_block
 
 NETWORK, WINDOWS, RECYCLING = range(3)
 """Streams of randomness, so that none depends on how much another has drawn."""
@@ -29,31 +39,35 @@ NETWORK, WINDOWS, RECYCLING = range(3)
 class Listener(Protocol):
     """Who watches a run."""
 
-    def task(self, number: int, task: Task, /) -> None: ...
+    def task(self, number: int, task: AnyTask, /) -> None: ...
 
     def chunk(self, phase: Phase, progress: Progress, spent: int, /) -> None: ...
 
-    def learned(self, number: int, name: str, score: Score, units: dict[str, int], /) -> None: ...
+    def learned(self, number: int, name: str, score: AnyScore, units: dict[str, int], /) -> None: ...
 
 
 @dataclass(frozen=True)
 class Learned:
     """One task of a run as it was right after its own training."""
 
-    own: Score
+    own: AnyScore
     history: list[Outcome]
     chosen: int | None
     floor: float
     seconds: float
+    earlier: list[AnyScore] = field(default_factory=list)
+    """For trials, where it costs nothing: what the tasks before have become."""
 
     def to_json(self) -> dict[str, Any]:
         phases = [o.to_json() for o in self.history]
-        return {**self.__dict__, "own": list(self.own), "history": phases}
+        earlier = [score._asdict() for score in self.earlier]
+        return {**self.__dict__, "own": self.own._asdict(), "earlier": earlier, "history": phases}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Learned:
         history = [Outcome.from_json(o) for o in data["history"]]
-        return cls(Score(*data["own"]), history, data["chosen"], data["floor"], data["seconds"])
+        earlier = [score_of(score) for score in data.get("earlier", [])]
+        return cls(score_of(data["own"]), history, data["chosen"], data["floor"], data["seconds"], earlier)
 
 
 def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> dict[str, Any]:
@@ -62,8 +76,8 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     finished = folder / "result.json"
     if finished.exists():
         return store.read_json(finished)
-    tasks = [load(name, config.seed) for name in config.tasks]
-    network = create(config.network.M, config.network.P, max(t.dim for t in tasks), _rng(config, NETWORK, 0))
+    tasks = [load(name, config.seed, config.trials) for name in config.tasks]
+    network = new_network(config, tasks)
     learned: list[Learned] = []
     memory: Memory = {}
     stopped = None
@@ -90,12 +104,21 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     return store.decode(store.encode(result))
 
 
+def new_network(config: RunConfig, tasks: Sequence[AnyTask]) -> Network:
+    """Untrained, for recordings or for trials."""
+    M, P, rng = config.network.M, config.network.P, _rng(config, NETWORK, 0)
+    trials = [isinstance(task, TrialTask) for task in tasks]
+    if any(trials) and not all(trials):
+        raise CrugError("recordings and cognitive tasks cannot be mixed in one sequence")
+    return create_driven(M, P, INPUTS, rng) if all(trials) else create(M, P, max(t.dim for t in tasks), rng)
+
+
 def learn(
     config: RunConfig,
     method: Method,
     network: Network,
     memory: Memory,
-    tasks: Sequence[Task],
+    tasks: Sequence[AnyTask],
     number: int,
     scratch: Path,
     place: Path,
@@ -118,7 +141,7 @@ def train(
     method: Method,
     network: Network,
     memory: Memory,
-    tasks: Sequence[Task],
+    tasks: Sequence[AnyTask],
     number: int,
     scratch: Path,
     label: str,
@@ -130,11 +153,11 @@ def train(
     """
     task = tasks[number]
     opening = method.open(network, tasks, number)
-    recipe = config.recipe(len(task.train))
+    recipe = config.recipe(samples_of(task))
     bench = make_bench(config, method, network, memory, tasks, number, opening)
     scorer = bench.scorer
     hints = Hints(number, opening.size, task.dim, scorer.floor, scorer.weight)
-    journal = Journal(scratch, label, network, opening, recipe, method.objective)
+    journal = Journal(scratch, label, network, opening, recipe, method.objective, scorer.names)
     history = journal.history()
     while phase := method.next_phase(history, hints):
         index = len(history)
@@ -161,7 +184,8 @@ def train(
         lesson = Lesson(number, tasks, block, params, running, bench.windows, recipe, scorer)
         network, memory = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
     own = evaluate(network, number, task)
-    record = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history))
+    earlier = [evaluate(network, k, t) for k, t in enumerate(tasks[:number])] if isinstance(task, TrialTask) else []
+    record = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier)
     return network, memory, record, journal.curves(len(history))
 
 
@@ -170,21 +194,35 @@ def make_bench(
     method: Method,
     network: Network,
     memory: Memory,
-    tasks: Sequence[Task],
+    tasks: Sequence[AnyTask],
     number: int,
     opening: Opening,
 ) -> Bench:
     """What training of a task needs: its windows, its score, other tasks to train on, and what the method recalls."""
     task = tasks[number]
-    recipe = config.recipe(len(task.train))
-    windows = make_windows(network, opening.feeders, task.train, recipe, _rng(config, WINDOWS, number), task.breaks)
-    block, _ = open_block(network, opening.units(None), opening.readout, opening.feeders)
-    others = tuple(
-        make_view(network, block, readout, pieces, recipe)
-        for readout, pieces in method.rehearse(network, tasks, number, memory)
-    )
+    recipe = config.recipe(samples_of(task))
+    block, _ = open_block(network, opening.units(None), opening.readout, opening.feeders, opening.decoder)
+    rehearsals = method.rehearse(network, tasks, number, memory)
+    if isinstance(task, TrialTask):
+        train = task.train
+        windows = make_trials(network, opening.feeders, train.inputs, train.targets, task.weight)
+        scorer = TrialScore(network, opening.feeders, task)
+        everyone = jnp.arange(len(block.units))
+        others = tuple(View(make_trials(network, NOBODY, *r.pieces), block.fixed, everyone) for r in rehearsals)
+    else:
+        draw = _rng(config, WINDOWS, number)
+        windows = make_windows(network, opening.feeders, task.train, recipe, draw, task.breaks)
+        scorer = TrainingScore(task)
+        others = tuple(make_view(network, block, r.readout, r.pieces, recipe) for r in rehearsals)
     extra = method.recall(memory, block)
-    return Bench(network, windows, method.objective, recipe, TrainingScore(task), method.threshold, others, extra)
+    return Bench(network, windows, method.objective, recipe, scorer, method.threshold, others, extra)
+
+
+NOBODY = np.array([], np.int64)
+
+
+def samples_of(task: AnyTask) -> int:
+    return len(task.train.inputs) if isinstance(task, TrialTask) else len(task.train)
 
 
 def _rng(config: RunConfig, stream: int, task: int) -> np.random.Generator:
@@ -192,25 +230,42 @@ def _rng(config: RunConfig, stream: int, task: int) -> np.random.Generator:
 
 
 def _result(
-    config: RunConfig, network: Network, memory: Memory, tasks: list[Task], learned: list[Learned], stopped: str | None
+    config: RunConfig,
+    network: Network,
+    memory: Memory,
+    tasks: Sequence[AnyTask],
+    learned: list[Learned],
+    stopped: str | None,
 ) -> dict[str, Any]:
     rows = []
+    trials = isinstance(tasks[0], TrialTask)
     for number, task in enumerate(tasks):
         done = number < len(learned)
-        own = learned[number].own if done else Score(np.inf, np.inf)
+        own = learned[number].own if done else Answers(0.0, np.inf) if trials else DIVERGENT
         final = evaluate(network, number, task) if done else own
-        units = network.units_of(number)
-        rows.append({"name": task.name, "own": own._asdict(), "final": final._asdict(), "units": units})
+        measures = {when: _measures(score) for when, score in (("own", own), ("final", final))}
+        rows.append({"name": task.name, **measures, "units": network.units_of(number)})
+    overall = (
+        {m: max(row["final"][m] for row in rows) for m in Score._fields}
+        if not trials
+        else {"accuracy": float(np.mean([row["final"]["accuracy"] for row in rows]))}
+    )
     result = {
         "sequence": config.sequence,
         "method": config.method,
         "seed": config.seed,
         "config": config.model_dump(mode="json"),
         "tasks": rows,
-        "overall": {m: max(row["final"][m] for row in rows) for m in Score._fields},
+        "overall": overall,
         "units": len(network.used()),
         "memory_bytes": sum(value.nbytes for value in memory.values()),
         "completed": stopped is None,
         "seconds": round(sum(r.seconds for r in learned), 1),
     }
+    if trials:
+        result["matrix"] = [[_measures(score)["accuracy"] for score in (*r.earlier, r.own)] for r in learned]
     return result if stopped is None else {**result, "stopped": stopped}
+
+
+def _measures(score: AnyScore) -> dict[str, float]:
+    return {"accuracy": score.accuracy} if isinstance(score, Answers) else score._asdict()

@@ -19,7 +19,7 @@ import numpy as np
 import optax
 from jax import Array, lax
 
-from crug.dynamics import forced_unroll, forcing, trajectories
+from crug.dynamics import driven, forced_unroll, forcing, trajectories
 from crug.gates import START
 from crug.network import Network
 
@@ -56,6 +56,7 @@ class Fixed(NamedTuple):
     gated: Array  # (n,) 1 where the gate learns: every live unit but the readouts
     relu: Array  # (n,) 1 for a ReLU unit
     encoder: Array  # (n, N)
+    decoder: Array  # (n, outputs) for a task of trials, otherwise (n, 0)
 
 
 class State(NamedTuple):
@@ -76,10 +77,27 @@ class Windows(NamedTuple):
     high: Array
 
 
+class TrialSet(NamedTuple):
+    """Trials to train on; `drive` is what committed units do meanwhile."""
+
+    inputs: Array  # (trials, T, Q)
+    targets: Array  # (trials, T, outputs)
+    weight: Array  # (T,) of each step in the loss
+    drive: Array  # (trials, T, d)
+
+    @property
+    def starts(self) -> Array:
+        """As many as there are to draw from."""
+        return self.inputs[:, 0, 0]
+
+
+Data = Windows | TrialSet
+
+
 class View(NamedTuple):
     """Another task as the same block sees it: its own data, and `order`, which puts its own readouts first."""
 
-    windows: Windows
+    windows: Data
     fixed: Fixed
     order: Array  # (n,)
 
@@ -102,8 +120,8 @@ class Objective:
     def effective(self, params: Params, fixed: Fixed, controls: dict[str, Array]) -> Params:
         """The parameters that run. A padded unit has none."""
         on = fixed.alive
-        W = on[:, None] * params["W"] * on
-        return {"a": on * params["a"], "W": W, "V": on[:, None] * params["V"], "h": on * params["h"]}
+        rows = {name: on[:, None] * params[name] for name in ("V", "C")}
+        return {"a": on * params["a"], "W": on[:, None] * params["W"] * on, "h": on * params["h"], **rows}
 
     def penalty(
         self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Array], progress: Array
@@ -132,6 +150,7 @@ class Block:
     feeders: np.ndarray
     dim: int
     fixed: Fixed
+    decoder: np.ndarray | None = None
 
     @property
     def members(self) -> np.ndarray:
@@ -142,7 +161,13 @@ def padded(n: int) -> int:
     return -(-n // GRAIN) * GRAIN
 
 
-def open_block(network: Network, units: np.ndarray, readout: np.ndarray, feeders: np.ndarray) -> tuple[Block, Params]:
+def open_block(
+    network: Network,
+    units: np.ndarray,
+    readout: np.ndarray,
+    feeders: np.ndarray,
+    decoder: np.ndarray | None = None,
+) -> tuple[Block, Params]:
     """A block of `units` (the readouts among them) with the network's present parameters."""
     rest = np.setdiff1d(units, readout)
     order = np.concatenate([readout, rest]).astype(np.int64)
@@ -150,21 +175,25 @@ def open_block(network: Network, units: np.ndarray, readout: np.ndarray, feeders
         "a": network.a[order],
         "W": network.W[np.ix_(order, order)],
         "V": network.W[np.ix_(order, feeders)],
+        "C": network.C[order],
         "h": network.h[order],
         "log_alpha": np.full(len(order), START, np.float32),
         "lateral": np.full(len(feeders), START, np.float32),
     }
-    block = make_block(network, order, np.asarray(feeders, np.int64), len(readout))
+    block = make_block(network, order, np.asarray(feeders, np.int64), len(readout), decoder)
     keep = np.arange(len(order))
     return block, {name: jnp.asarray(gather(name, value, keep)) for name, value in params.items()}
 
 
-def make_block(network: Network, order: np.ndarray, feeders: np.ndarray, dim: int) -> Block:
+def make_block(
+    network: Network, order: np.ndarray, feeders: np.ndarray, dim: int, decoder: np.ndarray | None = None
+) -> Block:
     n = padded(len(order))
     units = np.concatenate([order, np.full(n - len(order), -1)]).astype(np.int64)
     alive = units >= 0
     relu = np.where(alive, network.relu[units], False)
     encoder = np.where(alive[:, None], network.B[units, :dim], 0)
+    outputs = np.zeros((n, 0)) if decoder is None else np.where(alive[:, None], decoder[units], 0)
     f32 = np.float32
     return Block(
         units,
@@ -176,13 +205,15 @@ def make_block(network: Network, order: np.ndarray, feeders: np.ndarray, dim: in
             gated=jnp.asarray((alive & (np.arange(n) >= dim)).astype(f32)),
             relu=jnp.asarray(relu.astype(f32)),
             encoder=jnp.asarray(encoder.astype(f32)),
+            decoder=jnp.asarray(outputs.astype(f32)),
         ),
+        decoder,
     )
 
 
 def compact(network: Network, block: Block, state: State, keep: np.ndarray) -> tuple[Block, State]:
     """The same training with only the units at positions `keep`: exact where the others' gates are zero."""
-    smaller = make_block(network, block.units[keep], block.feeders, block.dim)
+    smaller = make_block(network, block.units[keep], block.feeders, block.dim, block.decoder)
 
     def shrink(path, leaf):
         name = next((k.key for k in reversed(path) if isinstance(k, jax.tree_util.DictKey)), None)
@@ -235,6 +266,43 @@ def feed(network: Network, feeders: np.ndarray, x0: np.ndarray, steps: int) -> A
     return run.swapaxes(0, 1)
 
 
+def make_trials(
+    network: Network, feeders: np.ndarray, inputs: np.ndarray, targets: np.ndarray, weight: np.ndarray
+) -> TrialSet:
+    """Trials, with what the committed units do in each: they never hear from the block, so it is computed once."""
+    s = jnp.asarray(inputs, jnp.float32)
+    if len(feeders):
+        floor = np.where(network.relu[feeders], 0, -np.inf).astype(np.float32)
+        own = (network.a[feeders], network.W[np.ix_(feeders, feeders)], network.C[feeders], network.h[feeders])
+        states = driven(*own, floor, s.swapaxes(0, 1))
+        before = jnp.concatenate([jnp.zeros_like(states[:1]), states[:-1]])  # a unit hears what the others were
+        drive = jnp.maximum(before, floor).swapaxes(0, 1)
+    else:
+        drive = jnp.zeros((len(s), s.shape[1], 0), jnp.float32)
+    return TrialSet(s, jnp.asarray(targets, jnp.float32), jnp.asarray(weight, jnp.float32), drive)
+
+
+def answers(effective: Params, fixed: Fixed, trials: TrialSet, index: Array) -> Array:
+    """The outputs (T, batch, outputs) of the block in the trials `index`."""
+    e, n = effective, len(effective["a"])
+    drive = jnp.concatenate([trials.inputs[index], trials.drive[index]], axis=2).swapaxes(0, 1)
+    steps, batch = drive.shape[:2]
+    V = jnp.concatenate([e["C"], e["V"]], axis=1)
+    z0, unforced = jnp.zeros((batch, n), jnp.float32), jnp.zeros((steps, batch, 0), jnp.float32)
+    states: Any = forced_unroll(
+        e["a"], e["W"], V, e["h"], z0, unforced, drive, jnp.zeros(steps, jnp.float32), fixed.floor, n
+    )
+    return states @ fixed.decoder
+
+
+def task_loss(effective: Params, fixed: Fixed, data: Data, index: Array, recipe: Recipe) -> Array:
+    """The loss of a task on the windows, or the trials, `index`."""
+    if isinstance(data, Windows):
+        return window_loss(effective, fixed, data, index, recipe)
+    error = (answers(effective, fixed, data, index) - data.targets[index].swapaxes(0, 1)) ** 2
+    return jnp.mean(data.weight[:, None, None] * error)
+
+
 def optimiser(recipe: Recipe) -> optax.GradientTransformation:
     scale = {"radam": optax.scale_by_radam, "adam": optax.scale_by_adam}[recipe.optimiser]
     return optax.chain(optax.clip_by_global_norm(recipe.clip), scale())
@@ -270,7 +338,7 @@ def window_loss(effective: Params, fixed: Fixed, windows: Windows, index: Array,
 
 
 @partial(jax.jit, static_argnames="recipe")
-def unit_costs(effective: Params, fixed: Fixed, windows: Windows, index: Array, recipe: Recipe) -> Array:
+def unit_costs(effective: Params, fixed: Fixed, windows: Data, index: Array, recipe: Recipe) -> Array:
     """The loss (n,) that would remain without each of the block's units in turn."""
 
     def without(open_: Array) -> Array:
@@ -279,9 +347,10 @@ def unit_costs(effective: Params, fixed: Fixed, windows: Windows, index: Array, 
             "a": open_ * e["a"],
             "W": open_[:, None] * e["W"] * open_,
             "V": open_[:, None] * e["V"],
+            "C": open_[:, None] * e["C"],
             "h": open_ * e["h"],
         }
-        return window_loss(e, fixed, windows, index, recipe)
+        return task_loss(e, fixed, windows, index, recipe)
 
     return lax.map(without, 1 - jnp.eye(len(effective["a"]), dtype=jnp.float32))
 
@@ -305,7 +374,7 @@ def system(network: Network, block: Block, effective: Params) -> tuple[dict[str,
 def train_epochs(
     state: State,
     fixed: Fixed,
-    windows: Windows,
+    windows: Data,
     controls: dict[str, Array],
     key: Array,
     first: Array,
@@ -327,9 +396,9 @@ def train_epochs(
         def loss(params):
             effective = objective.effective(params, fixed, controls)
             if view is None:
-                task = window_loss(effective, fixed, windows, index, recipe)
+                task = task_loss(effective, fixed, windows, index, recipe)
             else:
-                task = window_loss(reordered(effective, view.order), view.fixed, view.windows, index, recipe)
+                task = task_loss(reordered(effective, view.order), view.fixed, view.windows, index, recipe)
             return task + objective.penalty(params, effective, fixed, controls, progress), task
 
         gradients, task = jax.grad(loss, has_aux=True)(state.params)
@@ -399,7 +468,8 @@ def turns(key: Array, done: Array | int, steps: int, others: int, replay: int) -
 
 def reordered(effective: Params, order: Array) -> Params:
     e = effective
-    return {"a": e["a"][order], "W": e["W"][order][:, order], "V": e["V"][order], "h": e["h"][order]}
+    rows = {name: e[name][order] for name in ("a", "V", "C", "h")}
+    return {**rows, "W": e["W"][order][:, order]}
 
 
 def make_view(

@@ -18,11 +18,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug.config import RunConfig
-from crug.evaluation import TrainingScore
+from crug.evaluation import Scorer
 from crug.network import Network
 from crug.phases import Outcome, Phase
-from crug.tasks import Task
-from crug.training import UNIT_AXES, Block, Objective, Params, Recipe, Windows, gather
+from crug.tasks import AnyTask, TrialTask
+from crug.tasks.cognitive import OUTPUTS
+from crug.training import UNIT_AXES, Block, Data, Objective, Params, Recipe, gather
 
 Memory = dict[str, np.ndarray]
 
@@ -34,6 +35,7 @@ class Opening(NamedTuple):
     linear: np.ndarray  # the other linear units that may learn, in the order in which they are taken
     relu: np.ndarray  # the same for ReLU units
     feeders: np.ndarray  # committed units that the learning ones may listen to
+    decoder: np.ndarray | None = None  # (M, outputs) for a task of trials: what its outputs are made of
 
     @property
     def size(self) -> int:
@@ -47,10 +49,18 @@ class Opening(NamedTuple):
 
 
 class Rehearsal(NamedTuple):
-    """Another task to train on beside the present one: the units that it is read out of, and pieces of data (T, N)."""
+    """Another task to train on beside the present one: the units that it is read out of, and pieces of data (T, N);
+    for a task of trials the inputs and targets (trials, T, channels), and the weight (T,) of the steps."""
 
     readout: np.ndarray
     pieces: Sequence[np.ndarray]
+
+
+def examples(task: AnyTask) -> list[np.ndarray]:
+    """A task's training data as a rehearsal holds them."""
+    if isinstance(task, TrialTask):
+        return [task.train.inputs, task.train.targets, np.asarray(task.weight, np.float32)]
+    return [np.asarray(task.train, np.float32)]
 
 
 class Hints(NamedTuple):
@@ -63,7 +73,7 @@ class Hints(NamedTuple):
     weight: float
 
     def total(self, outcome: Outcome) -> float:
-        return outcome.score.d_stsp + self.weight * outcome.score.d_h
+        return outcome.score.total(self.weight)
 
 
 @dataclass(frozen=True)
@@ -71,16 +81,16 @@ class Lesson:
     """A task that has just been learned, as `close` finds it."""
 
     number: int
-    tasks: Sequence[Task]
+    tasks: Sequence[AnyTask]
     block: Block
     params: Params  # of the block, without gates
     running: Params  # the objective's account at the end of training
-    windows: Windows
+    windows: Data
     recipe: Recipe
-    scorer: TrainingScore
+    scorer: Scorer
 
     @property
-    def task(self) -> Task:
+    def task(self) -> AnyTask:
         return self.tasks[self.number]
 
 
@@ -101,11 +111,11 @@ class Method(Protocol):
         """A unit whose gate is above it is kept."""
         ...
 
-    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         """Who learns task `number`; raises Exhausted where the pool cannot hold it."""
         ...
 
-    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         """Other tasks to train on while this one is learned."""
         ...
 
@@ -140,7 +150,16 @@ class OnePhase:
         return 0
 
 
-LEARNED = ("a", "W", "h")
+def draw_decoder(network: Network, task: AnyTask, seed: int, number: int) -> np.ndarray | None:
+    """A fixed random readout over all units for a task of trials (appendix A.10); None for a recording."""
+    if not isinstance(task, TrialTask):
+        return None
+    return np.random.default_rng([seed, DECODERS, number]).normal(0, 0.1, (network.size, OUTPUTS)).astype(np.float32)
+
+
+DECODERS = 5
+"""The stream of randomness that decoders are drawn from."""
+LEARNED = ("a", "W", "C", "h")
 """The parameters that learn under every method."""
 
 

@@ -17,10 +17,11 @@ from jax import Array
 from pydantic import Field
 
 from crug.config import NonNegative, RunConfig, Section
+from crug.evaluation import TrialScore
 from crug.methods.base import Lesson, Memory
 from crug.methods.isolating import Isolating
 from crug.network import Network
-from crug.training import Block, Fixed, Objective, Params, State, compact, system
+from crug.training import Block, Fixed, Objective, Params, State, answers, compact, system
 
 GRID = np.logspace(-6, 1, 36)
 """Thresholds that are tried: five a decade, from nothing pruned to all but the readouts."""
@@ -38,7 +39,8 @@ class ClnpConfig(RunConfig):
     ] = 0.02
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "blgf": {"l1": {"linear": 1.18e-3, "relu": 1.53e-3}, "margin": 0.6615}
+        "blgf": {"l1": {"linear": 1.18e-3, "relu": 1.53e-3}, "margin": 0.6615},
+        "cognitive": {"l1": {"linear": 0.942 * 0.05, "relu": 0.05}, "margin": 0.01},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {
         "l1.linear": (6e-4, 5e-3),
@@ -54,7 +56,8 @@ class Pruning(Objective):
     def penalty(self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Array], progress: Array):
         e = effective
         price = fixed.relu * controls["l1_relu"] + (1 - fixed.relu) * controls["l1_linear"]
-        incoming = jnp.abs(e["a"]) + jnp.abs(e["W"]).sum(1) + jnp.abs(e["V"]).sum(1) + jnp.abs(e["h"])
+        rows = sum(jnp.abs(e[name]).sum(1) for name in ("W", "V", "C"))
+        incoming = jnp.abs(e["a"]) + jnp.abs(e["h"]) + rows
         return jnp.sum(price * incoming)
 
 
@@ -94,13 +97,22 @@ class Clnp(Isolating):
         return best
 
     def _score(self, network: Network, lesson: Lesson, block: Block, params: Params) -> float:
-        return lesson.scorer(*system(network, block, Objective().effective(params, block.fixed, {}))).d_stsp
+        return lesson.scorer.of(network, block, Objective().effective(params, block.fixed, {})).main
 
 
 def activity(network: Network, lesson: Lesson) -> np.ndarray:
-    """The mean |z| of each of the block's units in free rollouts, over the readouts' mean; infinite for these."""
+    """The mean |z| of each of the block's units in free rollouts, over the readouts' mean; infinite for these.
+
+    A task of trials has no readout units: there it is the mean over fresh trials, over that of the most active unit.
+    """
     block, scorer = lesson.block, lesson.scorer
-    free = system(network, block, Objective().effective(lesson.params, block.fixed, {}))
+    effective = Objective().effective(lesson.params, block.fixed, {})
+    if isinstance(scorer, TrialScore):
+        everything = block.fixed._replace(decoder=jnp.eye(len(block.units)))
+        z = np.asarray(answers(effective, everything, scorer.trials, jnp.arange(len(scorer.trials.inputs))))
+        mean = np.nan_to_num(np.abs(z).mean(axis=(0, 1), dtype=np.float64))[: len(block.members)]
+        return mean / mean.max()
+    free = system(network, block, effective)
     z = scorer.run(*free, len(block.feeders) + np.arange(len(block.members)))
     mean = np.abs(z).mean(axis=(0, 1), dtype=np.float64)
     relative = mean / mean[: block.dim].mean()

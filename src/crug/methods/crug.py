@@ -26,6 +26,10 @@ PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip"
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 
 
+PATH_COGNITIVE = {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}}
+"""The same for the cognitive tasks."""
+
+
 class GatesConfig(Section):
     threshold: Annotated[float, Field(gt=0, lt=1, description="a unit whose gate is above it is kept")] = 0.5
     warmup: Annotated[Share, Field(description="part of a task over which the price rises to its full value")] = 0.1
@@ -56,6 +60,7 @@ class CrugConfig(RunConfig):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "blgf": {"prices": {"linear": 2.94e-3, "relu": 3.36e-3}, "transfer": {"strength": 1.44e-1}},
+        "cognitive": {"prices": {"linear": 0.06, "relu": 0.133}, "transfer": {"strength": 3.94e-3}},
         "gait": {"prices": {"linear": 0.36 * 2.52e-3, "relu": 2.52e-3}, "transfer": {"strength": 5.84e-4}},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {
@@ -70,6 +75,8 @@ class CrugConfig(RunConfig):
         if not isinstance(values, dict):
             return values
         if values.get("allocation", "path") == "path":
+            if values.get("sequence") == "cognitive":
+                values = with_defaults(values, PATH_COGNITIVE)
             values = with_defaults(values, PATH_DEFAULTS)
         return with_defaults(values, {"training": {"range_weight": 100.0}})
 

@@ -23,13 +23,16 @@ from crug.config import NonNegative, RunConfig
 from crug.methods.base import LEARNED, Lesson, Memory, by_unit
 from crug.methods.shared import Anchored, Shared, anchors
 from crug.network import Network
-from crug.training import Block, Fixed, Objective, Params, Recipe, Windows, window_loss
+from crug.training import Block, Data, Fixed, Objective, Params, Recipe, task_loss
 
 
 class EwcConfig(RunConfig):
     strength: Annotated[NonNegative, Field(description="price of moving what matters to earlier tasks")] = 4214.16
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"blgf": {"strength": 10.0}}
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "blgf": {"strength": 10.0},
+        "cognitive": {"strength": 4136.0},
+    }
     search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1.0, 1e5)}
 
 
@@ -63,11 +66,11 @@ class Ewc(Shared):
 
 
 @partial(jax.jit, static_argnames="recipe")
-def fisher(params: Params, fixed: Fixed, windows: Windows, index: Array, recipe: Recipe) -> Params:
+def fisher(params: Params, fixed: Fixed, windows: Data, index: Array, recipe: Recipe) -> Params:
     """The mean over the windows `index` of each one's squared gradient."""
 
     def loss(learned: Params, i: Array) -> Array:
-        return window_loss(Objective().effective({**params, **learned}, fixed, {}), fixed, windows, i[None], recipe)
+        return task_loss(Objective().effective({**params, **learned}, fixed, {}), fixed, windows, i[None], recipe)
 
     def add(total: Params, i: Array) -> tuple[Params, None]:
         gradients = jax.grad(loss)({n: params[n] for n in LEARNED}, i)

@@ -28,7 +28,8 @@ class Gating(Objective):
         if self.lateral:
             on = controls["gates"]
             V = V * (on * gate(params["lateral"]) + (1 - on))
-        return {"a": g * params["a"], "W": g[:, None] * params["W"] * g, "V": V, "h": g * params["h"]}
+        C = g[:, None] * params["C"]
+        return {"a": g * params["a"], "W": g[:, None] * params["W"] * g, "V": V, "C": C, "h": g * params["h"]}
 
     def penalty(self, params: Params, effective: Params, fixed: Fixed, controls: dict[str, Array], progress: Array):
         price = fixed.relu * controls["price_relu"] + (1 - fixed.relu) * controls["price_linear"]

@@ -9,11 +9,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from crug.methods.base import Hints, Lesson, Memory, Rehearsal
+from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
 from crug.methods.shared import Shared, readouts
 from crug.network import Network
 from crug.phases import Outcome, Phase
-from crug.tasks import Task
+from crug.tasks import AnyTask
 
 
 class Interleaved(Shared):
@@ -22,11 +22,11 @@ class Interleaved(Shared):
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
 
-    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         if number:
             return []
         own = readouts(network, tasks)
-        return [Rehearsal(own[k], [task.train]) for k, task in enumerate(tasks) if k]
+        return [Rehearsal(own[k], examples(task)) for k, task in enumerate(tasks) if k]
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         phase = None if hints.task else super().next_phase(history, hints)

@@ -9,12 +9,13 @@ import numpy as np
 
 from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit
+from crug.methods.base import Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, draw_decoder
 from crug.network import Network, commit, recycle
-from crug.tasks import Task
+from crug.tasks import AnyTask
 from crug.training import Block, Objective, Params
 
 NOBODY = np.array([], np.int64)
+FEWEST = 2
 
 
 class Isolating(OnePhase):
@@ -28,16 +29,19 @@ class Isolating(OnePhase):
     def __init__(self, config: RunConfig):
         self.config: Any = config  # of the method's own Config
 
-    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         free, dim = network.free(), tasks[number].dim
         linear, relu = free[~network.relu[free]], free[network.relu[free]]
         if len(linear) < dim:
             raise Exhausted(
                 f"{len(linear)} free linear units are left, the task needs {dim} to be read out; {self.remedy}"
             )
-        return Opening(linear[:dim], linear[dim:], relu, network.committed() if self.transfer else NOBODY)
+        if len(free) < FEWEST:
+            raise Exhausted(f"{len(free)} free units are left, a task needs at least {FEWEST}; {self.remedy}")
+        decoder = draw_decoder(network, tasks[number], self.config.seed, number)
+        return Opening(linear[:dim], linear[dim:], relu, network.committed() if self.transfer else NOBODY, decoder)
 
-    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         return []
 
     def recall(self, memory: Memory, block: Block) -> Params:
@@ -51,6 +55,6 @@ class Isolating(OnePhase):
     def freeze(self, network: Network, block: Block, params: Params, rng: np.random.Generator) -> Network:
         """Commit the block to the task and recycle every other free unit."""
         units = np.sort(block.members)
-        parameters = by_unit(block, params) | {"C": network.C[units]}
-        committed = commit(network, units, block.members[: block.dim], parameters, block.feeders)
+        readout = block.members[: block.dim]
+        committed = commit(network, units, readout, by_unit(block, params), block.feeders, block.decoder)
         return recycle(committed, rng)

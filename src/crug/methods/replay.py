@@ -7,23 +7,24 @@ right after a task was learned and replays that.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from pydantic import Field
 
 from crug.config import RunConfig
-from crug.evaluation import STARTS, free_run
-from crug.methods.base import Lesson, Memory, Rehearsal
+from crug.evaluation import STARTS, free_run, respond
+from crug.methods.base import Lesson, Memory, Rehearsal, examples
 from crug.methods.shared import Shared
 from crug.network import Network
-from crug.tasks import Task
+from crug.tasks import AnyTask, TrialTask
 from crug.training import Objective
 
 
 class ReplayConfig(RunConfig):
     every: Annotated[int, Field(ge=1, description="steps on the present task between two steps of replay")] = 1
 
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"cognitive": {"every": 2}}
     search: ClassVar[dict[str, tuple[float, float]]] = {"every": (1, 200)}
 
 
@@ -36,14 +37,14 @@ class ExperienceReplay(Shared):
         super().__init__(config)
         self.objective = Objective(replay=self.config.every)
 
-    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         stored = [sorted(name for name in memory if name.startswith(f"task.{k}.")) for k in range(number)]
         return [
             Rehearsal(network.readouts[k], [memory[name] for name in names]) for k, names in enumerate(stored) if names
         ]
 
     def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
-        return {**memory, f"task.{lesson.number}.0": np.asarray(lesson.task.train, np.float32)}
+        return _with(memory, lesson.number, examples(lesson.task))
 
 
 class GenerativeReplay(ExperienceReplay):
@@ -51,13 +52,24 @@ class GenerativeReplay(ExperienceReplay):
     summary: ClassVar[str] = "generative replay: goes on training on what the network itself made of earlier tasks"
 
     def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
-        """As many samples as the training data had, from several starts; a rollout that runs away is not kept."""
+        """As many samples as the training data had, from several starts; a rollout that runs away is not kept.
+
+        Of a task of trials, fresh inputs with what the network answers to them.
+        """
+        if isinstance(lesson.task, TrialTask):
+            inputs = lesson.task.fresh.inputs[: len(lesson.task.train.inputs)]
+            weight = np.asarray(lesson.task.weight, np.float32)
+            return _with(memory, lesson.number, [inputs, respond(after, lesson.number, inputs), weight])
         x = lesson.task.train
         x0 = x[np.linspace(0, len(x) - 1, STARTS).astype(int)]
         rollouts = free_run(after, lesson.number, x0, len(x) // STARTS)
         reach = RUNAWAY * np.abs(x).max()
         sane = [r for r in rollouts if np.isfinite(r).all() and np.abs(r).max() < reach]
-        return {**memory, **{f"task.{lesson.number}.{i}": r for i, r in enumerate(sane)}}
+        return _with(memory, lesson.number, sane)
+
+
+def _with(memory: Memory, number: int, pieces: list[np.ndarray]) -> Memory:
+    return {**memory, **{f"task.{number}.{i}": piece for i, piece in enumerate(pieces)}}
 
 
 RUNAWAY = 10

@@ -17,10 +17,10 @@ from jax import Array
 
 from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, in_block
+from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, draw_decoder, in_block
 from crug.network import Network, share
-from crug.tasks import Task
-from crug.training import UNIT_AXES, Block, Fixed, Objective, Params
+from crug.tasks import AnyTask
+from crug.training import Block, Fixed, Objective, Params
 
 
 class Shared(OnePhase):
@@ -31,12 +31,14 @@ class Shared(OnePhase):
     def __init__(self, config: RunConfig):
         self.config: Any = config  # of the method's own Config
 
-    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         readout = readouts(network, tasks)[number]
         others = np.setdiff1d(np.arange(network.size), readout)
-        return Opening(readout, others[~network.relu[others]], others[network.relu[others]], np.array([], np.int64))
+        decoder = draw_decoder(network, tasks[number], self.config.seed, 0)
+        linear, relu = others[~network.relu[others]], others[network.relu[others]]
+        return Opening(readout, linear, relu, np.array([], np.int64), decoder)
 
-    def rehearse(self, network: Network, tasks: Sequence[Task], number: int, memory: Memory) -> list[Rehearsal]:
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         return []
 
     def recall(self, memory: Memory, block: Block) -> Params:
@@ -50,8 +52,7 @@ class Shared(OnePhase):
 
     def write(self, network: Network, lesson: Lesson, readouts: Sequence[np.ndarray]) -> Network:
         units = np.sort(lesson.block.members)
-        parameters = by_unit(lesson.block, lesson.params) | {"C": network.C[units]}
-        return share(network, units, readouts, parameters)
+        return share(network, units, readouts, by_unit(lesson.block, lesson.params), lesson.block.decoder)
 
     def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
         """The memory with which the next task begins."""
@@ -69,15 +70,17 @@ class Anchored(Objective):
 
 def anchors(strength: float, memory: Memory, block: Block) -> dict[str, Any]:
     """The controls of `Anchored`, from a memory of `weight.NAME` and `anchor.NAME`; without one, nothing is held."""
-    n = len(block.members)
     found = {}
     for what in ("weight", "anchor"):
-        kept = {p: memory.get(f"{what}.{p}", np.zeros([n] * len(UNIT_AXES[p]), np.float32)) for p in LEARNED}
-        found[what] = in_block(block, kept)
+        found[what] = (
+            in_block(block, {p: memory[f"{what}.{p}"] for p in LEARNED})
+            if memory
+            else dict.fromkeys(LEARNED, jnp.float32(0))
+        )
     return {"strength": jnp.float32(strength), **found}
 
 
-def readouts(network: Network, tasks: Sequence[Task]) -> list[np.ndarray]:
+def readouts(network: Network, tasks: Sequence[AnyTask]) -> list[np.ndarray]:
     """Each task's own linear units, taken from the first on."""
     linear = np.flatnonzero(~network.relu)
     ends = np.cumsum([task.dim for task in tasks])

@@ -30,7 +30,10 @@ class SiConfig(RunConfig):
         1e-3
     )
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"blgf": {"strength": 1e4}}
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "blgf": {"strength": 1e4},
+        "cognitive": {"strength": 0.4608},
+    }
     search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1e-2, 3e5)}
 
 

@@ -14,10 +14,10 @@ import numpy as np
 from pydantic import Field
 
 from crug.config import RunConfig, Share
-from crug.methods.base import Opening
+from crug.methods.base import Opening, draw_decoder
 from crug.methods.shared import Shared, readouts
 from crug.network import Network
-from crug.tasks import Task
+from crug.tasks import AnyTask
 
 MASKS = 7
 """The stream of randomness that the masks are drawn from."""
@@ -26,7 +26,7 @@ MASKS = 7
 class XdgConfig(RunConfig):
     masked: Annotated[Share, Field(description="chance that a unit is off for a task")] = 0.94
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {"blgf": {"masked": 0.95}}
+    presets: ClassVar[dict[str, dict[str, Any]]] = {"blgf": {"masked": 0.95}, "cognitive": {"masked": 0.9347}}
     search: ClassVar[dict[str, tuple[float, float]]] = {"masked": (0.05, 0.95)}
 
 
@@ -35,9 +35,10 @@ class Xdg(Shared):
     summary: ClassVar[str] = "context-dependent gating: every task on a random subset of the units"
     Config: ClassVar[type[RunConfig]] = XdgConfig
 
-    def open(self, network: Network, tasks: Sequence[Task], number: int) -> Opening:
+    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         own = readouts(network, tasks)
         drawn = np.random.default_rng([self.config.seed, MASKS, number]).random(network.size) >= self.config.masked
         drawn[np.concatenate(own)] = False
         linear, relu = np.flatnonzero(drawn & ~network.relu), np.flatnonzero(drawn & network.relu)
-        return Opening(own[number], linear, relu, np.array([], np.int64))
+        decoder = draw_decoder(network, tasks[number], self.config.seed, 0)
+        return Opening(own[number], linear, relu, np.array([], np.int64), decoder)

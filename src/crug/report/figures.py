@@ -14,9 +14,10 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
 from crug import store
-from crug.evaluation import free_run
+from crug.config import TrialSettings
+from crug.evaluation import free_run, respond
 from crug.model import Model
-from crug.network import from_arrays
+from crug.network import Network, from_arrays
 from crug.sequence import Learned
 from crug.tasks import Task, load
 
@@ -53,11 +54,11 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         if record.chosen is None:  # nothing was left to learn
             continue
         sizes = [o.units for o in record.history]
-        scores = np.array([o.score.d_stsp for o in record.history])
+        scores = np.array([o.score.main for o in record.history])
         finite = np.isfinite(scores)
         ax.plot(np.array(sizes)[finite], scores[finite], "o", ms=4, color=TRUTH)
         chosen = record.history[record.chosen]
-        ax.plot(chosen.units, chosen.score.d_stsp, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
+        ax.plot(chosen.units, chosen.score.main, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
         ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)", yscale="log")
     axes[0, 0].set_ylabel("D_stsp on training data")
     axes[0, 0].yaxis.set_major_formatter("{x:g}")
@@ -68,6 +69,7 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
 def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> Figure:
     """Loss, units by kind and periodic scores through all tasks, one after another (figure 2B)."""
     figure, axes = plt.subplots(3, 1, figsize=(9, 7), sharex=True)
+    measures = ("accuracy", "error") if "accuracy" in curves[0] else ("d_stsp", "d_h")
     offset = 0.0
     for title, c in zip(titles, curves, strict=False):
         if not len(c["epoch"]):  # nothing was left to learn
@@ -75,9 +77,9 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
         steps = np.diff(c["epoch"], prepend=0)
         epoch = offset + np.cumsum(np.where(steps > 0, steps, c["epoch"]))
         axes[0].plot(epoch, c["loss"], color=TRUTH, lw=0.8)
-        scored = np.isfinite(c["d_stsp"])
-        axes[1].plot(epoch[scored], c["d_stsp"][scored], ".", ms=3, color=MODEL)
-        axes[1].plot(epoch[scored], c["d_h"][scored], ".", ms=3, color="#3b6ea5")
+        for measure, colour in zip(measures, (MODEL, "#3b6ea5"), strict=True):
+            scored = np.isfinite(c[measure])
+            axes[1].plot(epoch[scored], c[measure][scored], ".", ms=3, color=colour)
         axes[2].plot(epoch, c["linear"], "--", color=TRUTH, lw=1)
         axes[2].plot(epoch, c["relu"], "-", color=TRUTH, lw=1)
         axes[0].annotate(title, (offset, 1), xycoords=("data", "axes fraction"), fontsize=9, va="bottom")
@@ -86,7 +88,7 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
             ax.axvline(offset, color="#bbbbbb", lw=0.8)
     losses = np.concatenate([c["loss"] for c in curves])
     axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * np.nanmin(losses), 10))
-    axes[1].set(yscale="log", ylabel="D_stsp (red), D_H (blue)")
+    axes[1].set(yscale="log", ylabel="{} (red), {} (blue)".format(*measures))
     axes[2].set(yscale="log", ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
     for ax in axes[1:]:
         ax.yaxis.set_major_formatter("{x:g}")
@@ -101,20 +103,87 @@ def draw_run(folder: Path) -> None:
     names = [row["name"] for row in result["tasks"]][: len(network.readouts)]
     if not names:
         return
-    tasks = [load(name, result["seed"]) for name in names]
+    trials = TrialSettings.model_validate(result["config"].get("trials", {}))
+    tasks = [load(name, result["seed"], trials) for name in names]
     places = [store.task_folder(folder, i, name) for i, name in enumerate(names)]
     learned = [Learned.from_json(store.read_json(place / "task.json")) for place in places]
     titles = [task.title for task in tasks]
+    recordings = [task for task in tasks if isinstance(task, Task)]
     figures = {
-        "portraits": portraits([_pair(network, i, task) for i, task in enumerate(tasks)]),
         "learning": learning_curves(titles, [store.read_arrays(place / "curves.safetensors") for place in places]),
     }
+    if recordings:
+        figures["portraits"] = portraits([_pair(network, i, task) for i, task in enumerate(recordings)])
+    else:
+        figures["trials"] = trial_pictures([_trial(network, i, task) for i, task in enumerate(tasks)])
+        figures["retention"] = retention(titles, result["matrix"])
+        figures["units"] = capacity_used(titles, [sum(row["units"].values()) for row in result["tasks"]], network.size)
     if any(len(record.history) > 1 for record in learned):
         figures["capacity"] = capacity_curves(titles, learned)
     (folder / "figures").mkdir(exist_ok=True)
     for name, figure in figures.items():
         figure.savefig(folder / "figures" / f"{name}.png", dpi=130)
         plt.close(figure)
+
+
+def trial_pictures(trials: list[tuple[str, np.ndarray, np.ndarray, np.ndarray]]) -> Figure:
+    """One trial of each task: inputs (T, Q), targets (T, 3) and outputs (T, 3) from top to bottom."""
+    figure, axes = plt.subplots(3, len(trials), figsize=(2.1 * len(trials), 5), squeeze=False, sharex=True)
+    for column, (title, inputs, targets, outputs) in enumerate(trials):
+        axes[0, column].imshow(inputs.T, aspect="auto", cmap="RdBu_r", vmin=-1.5, vmax=1.5)
+        axes[0, column].set_title(title, fontsize=8)
+        for row, values in ((1, targets), (2, outputs)):
+            for values_, colour, label in zip(values.T, COLOURS, ("fixation", "sin", "cos"), strict=True):
+                axes[row, column].plot(values_, color=colour, lw=1.2, label=label)
+            axes[row, column].set_ylim(-1.4, 1.4)
+        axes[2, column].set_xlabel("step")
+        for ax in axes[:, column]:
+            ax.tick_params(labelsize=6)
+            if column:
+                ax.set_yticklabels([])
+    for ax, label in zip(axes[:, 0], ("input channel", "target", "output"), strict=True):
+        ax.set_ylabel(label, fontsize=8)
+    axes[1, 0].legend(fontsize=6, loc="lower left")
+    figure.tight_layout()
+    return figure
+
+
+COLOURS = (TRUTH, MODEL, "#3b6ea5")
+
+
+def retention(titles: list[str], matrix: list[list[float]]) -> Figure:
+    """Accuracy on every task after each task was learned (figure 2C)."""
+    figure, ax = plt.subplots(figsize=(5.6, 4.6))
+    square = np.full((len(titles), len(titles)), np.nan)
+    for i, row in enumerate(matrix):
+        square[i, : len(row)] = row
+    image = ax.imshow(square, vmin=0, vmax=1, cmap="viridis")
+    for (i, j), value in np.ndenumerate(square):
+        if np.isfinite(value):
+            ax.text(j, i, f"{100 * value:.0f}", ha="center", va="center", fontsize=7, color="w" if value < 0.6 else "k")
+    ticks = range(len(titles))
+    ax.set_xticks(ticks, titles, rotation=45, ha="right", fontsize=7)
+    ax.set_yticks(ticks, titles, fontsize=7)
+    ax.set(xlabel="accuracy on", ylabel="after learning")
+    figure.colorbar(image, ax=ax, shrink=0.8)
+    figure.tight_layout()
+    return figure
+
+
+def capacity_used(titles: list[str], units: list[int], size: int) -> Figure:
+    """The part of the units in use after each task (figure 2D)."""
+    figure, ax = plt.subplots(figsize=(5.2, 3.4))
+    used = np.minimum(100.0, 100 * np.cumsum(units) / size)
+    ax.plot(range(1, len(used) + 1), used, "o-", color=MODEL)
+    ax.set_xticks(range(1, len(titles) + 1), titles, rotation=45, ha="right", fontsize=7)
+    ax.set(ylim=(0, 105), ylabel="units in use (%)")
+    figure.tight_layout()
+    return figure
+
+
+def _trial(network: Network, number: int, task: Any) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
+    inputs, targets = task.test.inputs[0], task.test.targets[0]
+    return task.title, inputs, targets, respond(network, number, inputs[None])[0]
 
 
 def draw_model(model: Model, folder: Path) -> None:

@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from crug.evaluation import Score
+from crug.evaluation import AnyScore
 from crug.metrics import quartiles
 from crug.phases import Phase
 from crug.phases import Progress as PhaseProgress
-from crug.tasks import Task
+from crug.tasks import AnyTask
 
 console = Console(highlight=False)
 
@@ -30,28 +30,35 @@ def say(text: str) -> None:
     console.print(text, soft_wrap=True, markup=False)
 
 
-def shown(value: float) -> str:
+def shown(value: float, measure: str = "") -> str:
+    if measure == "accuracy":
+        return f"{100 * value:.2f} %"
     return f"{value:.2f}" if np.isfinite(value) else "div."
 
 
 def table(result: dict[str, Any]) -> Table:
-    """The result of one run: own -> final for every task, and overall, the worst of them."""
+    """The result of one run: own -> final for every task, and overall: the worst of them, or the mean accuracy."""
     title = f"{result['method']} on {result['sequence']}, seed {result['seed']}"
     out = Table(title=title, title_justify="left")
-    for heading in ("task", "D_stsp own", "final", "D_H own", "final", "linear", "ReLU"):
+    measures = list(result["overall"])
+    scores = [heading for m in measures for heading in (f"{LABELS[m]} own", "final")]
+    for heading in ("task", *scores, "linear", "ReLU"):
         out.add_column(heading, justify="left" if heading == "task" else "right")
     for row in result["tasks"]:
         own, final, units = row["own"], row["final"], row["units"]
-        scores = (shown(v) for m in ("d_stsp", "d_h") for v in (own[m], final[m]))
-        out.add_row(row["name"], *scores, str(units["linear"]), str(units["relu"]))
-    overall = result["overall"]
+        values = (shown(v, m) for m in measures for v in (own[m], final[m]))
+        out.add_row(row["name"], *values, str(units["linear"]), str(units["relu"]))
     totals = [sum(row["units"][kind] for row in result["tasks"]) for kind in ("linear", "relu")]
     shared = sum(totals) > result["units"]
     kinds = ("", "") if shared else map(str, totals)
     out.add_section()
-    out.add_row("overall (worst)", "", shown(overall["d_stsp"]), "", shown(overall["d_h"]), *kinds, style="bold")
+    worst = [cell for m in measures for cell in ("", shown(result["overall"][m], m))]
+    out.add_row("overall (mean)" if "accuracy" in measures else "overall (worst)", *worst, *kinds, style="bold")
     state = "complete" if result["completed"] else f"INCOMPLETE: {result['stopped']}"
-    held = f"{result['units']} of {result['config']['network']['M']} units in all"
+    M = result["config"]["network"]["M"]
+    held = f"{result['units']} of {M} units in all"
+    if "accuracy" in measures and not shared:
+        held += f" ({100 * result['units'] / M:.1f} %)"
     if shared:
         held += ", shared by the tasks"
     if result.get("memory_bytes"):
@@ -60,29 +67,44 @@ def table(result: dict[str, Any]) -> Table:
     return out
 
 
+LABELS = {"d_stsp": "D_stsp", "d_h": "D_H", "accuracy": "accuracy"}
+
+
 def summary(results: list[dict[str, Any]], label: str) -> Table:
     """Several seeds of one configuration: median and quartiles, divergent and incomplete runs counted as the worst."""
     seeds = ", ".join(str(r["seed"]) for r in results)
     out = Table(title=f"{results[0]['sequence']}: {label}, seeds {seeds}", title_justify="left")
-    for heading in ("task", "D_stsp own", "final", "D_H final", "units"):
+    trials = "accuracy" in results[0]["overall"]
+    asked = (("own", "accuracy"), ("final", "accuracy")) if trials else SHOWN
+    headings = ("accuracy own", "final") if trials else ("D_stsp own", "final", "D_H final")
+    for heading in ("task", *headings, "units"):
         out.add_column(heading, justify="left" if heading == "task" else "right", no_wrap=True)
+    middle = spread if trials else lambda values: str(quartiles(values))
     for rows in zip(*(r["tasks"] for r in results), strict=True):
-        scores = (quartiles([row[when][m] for row in rows]) for when, m in SHOWN)
+        scores = (middle([row[when][m] for row in rows]) for when, m in asked)
         units = float(np.median([sum(row["units"].values()) for row in rows]))
-        out.add_row(rows[0]["name"], *map(str, scores), f"{units:g}")
-    overall = (quartiles([r["overall"][m] for r in results]) for m in ("d_stsp", "d_h"))
+        out.add_row(rows[0]["name"], *scores, f"{units:g}")
+    overall = (middle([r["overall"][m] for r in results]) for m in results[0]["overall"])
     out.add_section()
     units = float(np.median([r["units"] for r in results]))
-    out.add_row("overall (worst)", "", *map(str, overall), f"{units:g}", style="bold")
+    out.add_row("overall (mean)" if trials else "overall (worst)", "", *overall, f"{units:g}", style="bold")
     complete = sum(r["completed"] for r in results)
     minutes = float(np.median([r["seconds"] for r in results])) / 60
-    out.caption = f"median +upper -lower quartile; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
+    how = "mean +- standard deviation" if trials else "median +upper -lower quartile"
+    out.caption = f"{how}; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
     return out
+
+
+def spread(accuracies: list[float]) -> str:
+    """Mean and standard deviation in percent, as the paper gives accuracies."""
+    return f"{100 * np.mean(accuracies):.2f} +- {100 * np.std(accuracies, ddof=len(accuracies) > 1):.2f}"
 
 
 def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
     """Several kinds of runs of one sequence, a row each: the median own -> final D_stsp of every task, and overall."""
     first = next(iter(groups.values()))[0]
+    if "accuracy" in first["overall"]:
+        return _accuracies(groups)
     out = Table(title=f"{first['sequence']}: medians over seeds, D_stsp own -> final", title_justify="left")
     headings = ("", *(row["name"] for row in first["tasks"]), "worst", "D_H", "units", "seeds", "minutes")
     for heading in headings:
@@ -97,6 +119,21 @@ def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
         minutes = float(np.median([r["seconds"] for r in results])) / 60
         tasks = (f"{shown(own)} -> {shown(final)}" for own, final in middle)
         out.add_row(label, *tasks, *map(shown, overall), units, seeds, f"{minutes:.1f}")
+    return out
+
+
+def _accuracies(groups: dict[str, list[dict[str, Any]]]) -> Table:
+    """The same for accuracies: own -> final on average over the tasks, and the part of the units in use."""
+    out = Table(title="cognitive: means over seeds", title_justify="left")
+    for heading in ("", "accuracy own", "final", "capacity", "seeds", "minutes"):
+        out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for label, results in groups.items():
+        own = spread([float(np.mean([row["own"]["accuracy"] for row in r["tasks"]])) for r in results])
+        final = spread([r["overall"]["accuracy"] for r in results])
+        capacity = spread([r["units"] / r["config"]["network"]["M"] for r in results])
+        complete = sum(r["completed"] for r in results)
+        minutes = float(np.median([r["seconds"] for r in results])) / 60
+        out.add_row(label, own, final, capacity, f"{complete}/{len(results)}", f"{minutes:.1f}")
     return out
 
 
@@ -126,7 +163,7 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def task(self, number: int, task: Task) -> None:
+    def task(self, number: int, task: AnyTask) -> None:
         self.number, self.name = self.first + number, task.name
         self.before = self.number / self.tasks if self.before == 0 else self.before
         label = f"task {self.number + 1}/{self.tasks} {escape(task.name)}"
@@ -144,8 +181,6 @@ class Live:
         text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
         self.bar.update(self.id, completed=share / turns, text=text)
 
-    def learned(self, number: int, name: str, score: Score, units: dict[str, int]) -> None:
-        say(
-            f"{name}: D_stsp {shown(score.d_stsp)}, D_H {shown(score.d_h)} with {units['linear']} linear and "
-            f"{units['relu']} ReLU units"
-        )
+    def learned(self, number: int, name: str, score: AnyScore, units: dict[str, int]) -> None:
+        measures = (f"{LABELS[m]} {shown(v, m)}" for m, v in score._asdict().items() if m in LABELS)
+        say(f"{name}: {', '.join(measures)} with {units['linear']} linear and {units['relu']} ReLU units")

@@ -1,7 +1,9 @@
 """Tasks by name, and named sequences of them."""
 
-from crug.tasks import gait
+from crug.config import TrialSettings
+from crug.tasks import cognitive, gait
 from crug.tasks.base import Task
+from crug.tasks.cognitive import TrialTask
 from crug.tasks.systems import SYSTEMS, generate
 
 SEQUENCES: dict[str, tuple[str, ...]] = {
@@ -12,13 +14,22 @@ SEQUENCES: dict[str, tuple[str, ...]] = {
     "blgf": ("blasius", "laser", "genesio-tesi", "finance"),
     "lorenz-family": ("lorenz", "lorenz-313", "lorenz-200", "lorenz-160"),
     **gait.SEQUENCES,
+    **cognitive.SEQUENCES,
 }
 
-TASKS: tuple[str, ...] = (*SYSTEMS, *gait.SUBJECTS)
+TASKS: tuple[str, ...] = (*SYSTEMS, *gait.SUBJECTS, *cognitive.NAMES)
+AnyTask = Task | TrialTask
 
 
-def load(name: str, seed: int) -> Task:
+def load(name: str, seed: int, trials: TrialSettings | None = None) -> AnyTask:
     """The task of that name; its data follow from the seed."""
+    if name in cognitive.NAMES:
+        return cognitive.load(name, seed, trials)
+    return load_recording(name, seed)
+
+
+def load_recording(name: str, seed: int) -> Task:
+    """A system or a subject, by name."""
     if name in gait.SUBJECTS:
         return gait.load(name)
     if name not in SYSTEMS:
@@ -26,4 +37,4 @@ def load(name: str, seed: int) -> Task:
     return generate(SYSTEMS[name], seed)
 
 
-__all__ = ["SEQUENCES", "SYSTEMS", "TASKS", "Task", "load"]
+__all__ = ["SEQUENCES", "SYSTEMS", "TASKS", "AnyTask", "Task", "TrialTask", "load", "load_recording"]

@@ -18,24 +18,15 @@ and the sine and cosine of the answer: (1, 0, 0) until the response is due, then
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from pydantic import Field
 
-from crug.config import NonNegative, Section
+from crug.config import TrialSettings
 
 STEPS, RAW, OUTPUTS = 40, 9, 3
 WITHIN = np.deg2rad(30)
 """An answer is right when it is closer to the target direction than this."""
-
-
-class TrialSettings(Section):
-    """How trials are drawn."""
-
-    noise: Annotated[NonNegative, Field(description="white noise on the stimulus, a step")] = 0.1
-    context_noise: Annotated[NonNegative, Field(description="the same in context integration")] = 0.3
-    go_above: Annotated[float, Field(gt=0, lt=1, description="amplitude above which it is a Go trial")] = 0.5
 
 
 @dataclass(frozen=True)
@@ -132,3 +123,41 @@ def correct(outputs: np.ndarray, trials: Trials, strict: bool = False) -> np.nda
         decided = (fixation > 0.5) == ~trials.go
         close = decided & (close | ~trials.go) if strict else decided
     return close & np.isfinite(outputs).all(axis=1)
+
+
+FRESH = 2_000
+"""Trials, drawn like the training ones, that checkpoints are scored on."""
+
+
+@dataclass(frozen=True)
+class TrialTask:
+    """A task of trials. No units are read out by themselves: its outputs are made of all of them."""
+
+    name: str
+    title: str
+    number: int
+    train: Trials
+    fresh: Trials
+    test: Trials
+    settings: TrialSettings
+    dim: int = 0
+
+    @property
+    def weight(self) -> np.ndarray:
+        """Of each step in the loss."""
+        steps = np.arange(STEPS)
+        return (steps >= self.train.protocol.response).astype(np.float32) if self.settings.masked else np.ones(STEPS)
+
+
+NAMES = tuple(protocol.name for protocol in PROTOCOLS)
+SEQUENCES = {"cognitive": NAMES}
+
+
+def load(name: str, seed: int, settings: TrialSettings | None = None) -> TrialTask:
+    """The task of that name; its trials follow from the seed."""
+    number, settings = NAMES.index(name), settings or TrialSettings()
+    counts = (settings.train, FRESH, settings.test)
+    train, fresh, test = (
+        draw(number, n, np.random.default_rng([seed, number, i]), settings) for i, n in enumerate(counts)
+    )
+    return TrialTask(name, PROTOCOLS[number].title, number, train, fresh, test, settings)
