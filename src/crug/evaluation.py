@@ -50,7 +50,8 @@ class Answers(NamedTuple):
     error: float
 
     def total(self, weight: float) -> float:
-        return weight * (1 - self.accuracy + self.error)
+        """One number to rank by: mostly the wrong answers; the error decides between equals."""
+        return weight * (1 - self.accuracy) + 0.1 * weight * self.error
 
     @property
     def main(self) -> float:
@@ -212,7 +213,7 @@ class TrialScore:
     names = Answers._fields
     floor = 0.0
     weight = 30.0
-    """A third of a percent of accuracy, or an error of 0.003, are worth a tolerance of 0.1."""
+    """A third of a percent of the answers, or an error of 0.03, are worth a tolerance of 0.1."""
 
     def __init__(self, network: Network, feeders: np.ndarray, task: TrialTask):
         self.task = task

@@ -60,7 +60,11 @@ class CrugConfig(RunConfig):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "blgf": {"prices": {"linear": 2.94e-3, "relu": 3.36e-3}, "transfer": {"strength": 1.44e-1}},
-        "cognitive": {"prices": {"linear": 0.06, "relu": 0.133}, "transfer": {"strength": 3.94e-3}},
+        "cognitive": {
+            "prices": {"linear": 0.06, "relu": 0.133},
+            "transfer": {"strength": 3.94e-3},
+            "training": {"gate_lr": 0.1},
+        },
         "gait": {"prices": {"linear": 0.36 * 2.52e-3, "relu": 2.52e-3}, "transfer": {"strength": 5.84e-4}},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {
