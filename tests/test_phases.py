@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from crug import phases
-from crug.evaluation import TrainingScore
+from crug.evaluation import Score, TrainingScore
 from crug.methods.gating import Gating
 from crug.network import create
 from crug.phases import Bench, Phase, begin, outcome, run_phase
@@ -55,7 +55,7 @@ def test_presses_to_the_size_asked_for_and_never_drops_a_readout(bench):
 def test_keeps_the_best_or_the_last(bench):
     phase = Phase("open", 64, 3e-2, 3e-3, score_from=0.0)
     best, last = go(bench, phase), go(bench, replace(phase, select="last"))
-    scores = [bench.scorer.total(phases.Score(*row[6:8])) for row in best.curves if np.isfinite(row[6])]
+    scores = [bench.scorer.total(Score(*row[6:8])) for row in best.curves if np.isfinite(row[6])]
     assert len(scores) >= 4
     assert bench.scorer.total(best.score) == min(scores)
     assert bench.scorer.total(last.score) == scores[-1]
