@@ -72,7 +72,7 @@ def test_result_has_its_schema_and_the_history_its_curve(finished):
     record = store.read_json(folder / "tasks" / "2-chua" / "task.json")
     assert {o["phase"]["kind"] for o in record["history"]} == {"open", "rung", "final"}
     curves = store.read_arrays(folder / "tasks" / "2-chua" / "curves.safetensors")
-    assert set(phases.CURVES) == set(curves)
+    assert {*phases.CURVES, "d_stsp", "d_h"} == set(curves)
     assert np.isfinite(curves["d_stsp"]).any()
 
 
