@@ -135,9 +135,20 @@ class Method(Protocol):
 
 
 class OnePhase:
-    """The plain way to learn a task: all units, one phase, and the checkpoint that the configuration asks for."""
+    """The plain way to learn a task: the task's loss, one phase, the checkpoint that the configuration asks for."""
 
-    config: Any
+    Config: ClassVar[type[RunConfig]] = RunConfig
+    objective: Objective = Objective()
+    threshold: float = 0.5
+
+    def __init__(self, config: RunConfig):
+        self.config: Any = config  # of the method's own Config
+
+    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
+        return []
+
+    def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
+        return {}
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
         if history:

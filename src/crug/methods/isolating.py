@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
 import numpy as np
 
-from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, draw_decoder
+from crug.methods.base import Lesson, Memory, OnePhase, Opening, by_unit, draw_decoder
 from crug.network import Network, commit, recycle
 from crug.tasks import AnyTask
-from crug.training import Block, Objective, Params
+from crug.training import Block, Params
 
 NOBODY = np.array([], np.int64)
 FEWEST = 2
 
 
 class Isolating(OnePhase):
-    Config: ClassVar[type[RunConfig]] = RunConfig
-    objective: Objective = Objective()
-    threshold: float = 0.5
     transfer = True
     """Whether new units may listen to committed ones."""
     remedy: str = "use a larger network (network.M)"
-
-    def __init__(self, config: RunConfig):
-        self.config: Any = config  # of the method's own Config
 
     def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         free, dim = network.free(), tasks[number].dim
@@ -40,12 +32,6 @@ class Isolating(OnePhase):
             raise Exhausted(f"{len(free)} free units are left, a task needs at least {FEWEST}; {self.remedy}")
         decoder = draw_decoder(network, tasks[number], self.config.seed, number)
         return Opening(linear[:dim], linear[dim:], relu, network.committed() if self.transfer else NOBODY, decoder)
-
-    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
-        return []
-
-    def recall(self, memory: Memory, block: Block) -> Params:
-        return {}
 
     def close(
         self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator

@@ -9,40 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from crug.config import RunConfig
 from crug.errors import Exhausted
-from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, Rehearsal, by_unit, draw_decoder, in_block
+from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, by_unit, draw_decoder, in_block
 from crug.network import Network, share
 from crug.tasks import AnyTask
 from crug.training import Block, Fixed, Objective, Params
 
 
 class Shared(OnePhase):
-    threshold = 0.5
-    Config: ClassVar[type[RunConfig]] = RunConfig
-    objective: Objective = Objective()
-
-    def __init__(self, config: RunConfig):
-        self.config: Any = config  # of the method's own Config
-
     def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
         readout = readouts(network, tasks)[number]
         others = np.setdiff1d(np.arange(network.size), readout)
         decoder = draw_decoder(network, tasks[number], self.config.seed, 0)
         linear, relu = others[~network.relu[others]], others[network.relu[others]]
         return Opening(readout, linear, relu, np.array([], np.int64), decoder)
-
-    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
-        return []
-
-    def recall(self, memory: Memory, block: Block) -> Params:
-        return {}
 
     def close(
         self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
