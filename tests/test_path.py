@@ -95,6 +95,15 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     assert settled.next_phase([outcome, outcome], hints) is None
 
 
+@pytest.mark.parametrize(("select", "expected"), [("best", 0), ("last", 1)])
+def test_a_settling_that_spoils_the_cut_network_is_not_kept(select, expected):
+    hints, method = Hints(0, 160, 3, 0.3, 5.0), crug(allocation="price", select=select)
+    cut = Outcome(method.next_phase([], hints), 4, 4, 1e-4, Score(0.7, 0.02))
+    phase = method.next_phase([cut], hints)
+    assert method.choose([cut, Outcome(phase, 4, 4, 1e-4, Score(0.4, 0.02))], hints) == 1
+    assert method.choose([cut, Outcome(phase, 4, 4, 1e-4, Score(17.7, 1.0))], hints) == expected
+
+
 def test_opening_takes_both_kinds_and_what_there_is():
     opening = Opening(np.arange(3), np.arange(3, 10), np.arange(20, 22), np.array([]))
     assert len(opening.units(None)) == 12

@@ -106,7 +106,10 @@ class Crug(Isolating):
     def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
         if self.config.allocation == "path":
             return choose(self.config.path, history, hints)
-        return len(history) - 1
+        last = len(history) - 1
+        if last > 0 and self.config.select == "best":
+            return min(last, 0, key=lambda i: hints.total(history[i]))  # settling has to beat what it began from
+        return last
 
     @property
     def _transfer_price(self) -> float:
