@@ -108,20 +108,23 @@ def test_the_loss_and_its_gradient_with_inputs_and_committed_units():
         np.testing.assert_allclose(ours[name], theirs[name], rtol=1e-4, atol=1e-5 * scale)
 
 
-def test_the_score_on_fresh_trials_is_that_of_the_committed_network():
-    network = driven_network()
+@pytest.mark.parametrize("listening", [False, True])
+def test_the_score_on_fresh_trials_is_that_of_the_committed_network(listening):
+    network, units, _ = committed_network()
+    free, feeders = network.free(), units if listening else NOBODY
+    rng = np.random.default_rng(1)
+    network.W[np.ix_(free, feeders)] = 0.3 * rng.normal(size=(12, len(feeders)))
     task = cognitive.load(NAMES[0], 0)
-    decoder = np.random.default_rng(1).normal(size=(18, 3)).astype(np.float32)
-    block, params = open_block(network, np.arange(18), NOBODY, NOBODY, decoder)
-    scorer = TrialScore(network, NOBODY, task)
-    found = scorer.of(network, block, Objective().effective(params, block.fixed, {}))
-    own = {n: np.asarray(params[n])[:18] for n in ("a", "V", "C", "h")} | {"W": np.asarray(params["W"])[:18, :18]}
-    after = commit(network, np.arange(18), NOBODY, own, NOBODY, decoder)
-    outputs = respond(after, 0, task.fresh.inputs)
+    decoder = rng.normal(size=(18, 3)).astype(np.float32)
+    block, params = open_block(network, free, NOBODY, feeders, decoder)
+    found = TrialScore(network, feeders, task).of(network, block, Objective().effective(params, block.fixed, {}))
+    own = {n: np.asarray(params[n])[:12] for n in ("a", "V", "C", "h")} | {"W": np.asarray(params["W"])[:12, :12]}
+    after = commit(network, free, NOBODY, own, feeders, decoder)
+    outputs = respond(after, 1, task.fresh.inputs)
     right = cognitive.correct(outputs[:, -1], task.fresh)
     assert found.accuracy == pytest.approx(right.mean(), abs=2e-3)
     assert found.error == pytest.approx(((outputs - task.fresh.targets) ** 2).mean(), rel=1e-3)
-    assert isinstance(evaluate(after, 0, task), Answers)
+    assert isinstance(evaluate(after, 1, task), Answers)
     assert score_of(found._asdict()) == found
 
 

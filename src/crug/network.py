@@ -130,7 +130,7 @@ def commit(
         owner=owner,
         readouts=(*network.readouts, np.asarray(readout, np.int32)),
         runs=(*network.runs, runs),
-        decoders=(*network.decoders, _decoder(network, decoder)),
+        decoders=(*network.decoders, _decoder(network, decoder) * (owner == task)[:, None]),
     )
 
 

@@ -69,7 +69,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     try:
         return decode(json.loads(path.read_text()))
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         raise CrugError(f"{path}: there is no such file; is this the folder of a run?") from None
     except (json.JSONDecodeError, UnicodeDecodeError):
         raise CrugError(f"{path}: damaged (not JSON); delete it and run the same command again") from None
