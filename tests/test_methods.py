@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 
 from crug import phases, store
 from crug.bench import Quiet
+from crug.block import open_block, system
 from crug.cli import app
+from crug.data import Recipe, make_view, make_windows
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import TrainingScore, free_run
 from crug.journal import Journal
@@ -28,19 +30,7 @@ from crug.network import create, from_arrays, share
 from crug.phases import Phase, controls
 from crug.sequence import run
 from crug.tasks import Task
-from crug.training import (
-    Objective,
-    Recipe,
-    make_view,
-    make_windows,
-    open_block,
-    optimiser,
-    start,
-    system,
-    train_epochs,
-    turns,
-    window_loss,
-)
+from crug.training import Objective, optimiser, start, train_epochs, turns, window_loss
 from crug.verify import verify
 
 NOBODY = np.array([], np.int64)

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 from crug import phases
+from crug.block import open_block
+from crug.data import Recipe, make_windows
 from crug.evaluation import Score, TrainingScore
 from crug.methods.gating import Gating
 from crug.network import create
 from crug.phases import Bench, Phase, begin, outcome, run_phase
 from crug.tasks import Task
-from crug.training import Recipe, make_windows, open_block
 
 NOBODY = np.array([], np.int64)
 RECIPE = Recipe(window=40, batch=4, batches=6, clip=0.1)

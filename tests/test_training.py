@@ -7,21 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from crug.block import compact, open_block, system
+from crug.data import Recipe, make_windows
 from crug.gates import gate
 from crug.methods.gating import Gating
 from crug.network import commit, create
 from crug.phases import Phase, controls
-from crug.training import (
-    Recipe,
-    compact,
-    make_windows,
-    open_block,
-    start,
-    system,
-    train_epochs,
-    unit_costs,
-    window_loss,
-)
+from crug.training import start, train_epochs, unit_costs, window_loss
 
 RECIPE = Recipe(window=40, batch=4, batches=6)
 NOBODY = np.array([], np.int64)

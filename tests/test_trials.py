@@ -7,6 +7,8 @@ import pytest
 
 from crug import store
 from crug.bench import Quiet
+from crug.block import open_block
+from crug.data import Recipe, make_trials
 from crug.errors import CrugError
 from crug.evaluation import Answers, TrialScore, evaluate, respond, score_of
 from crug.methods import METHODS, find
@@ -14,7 +16,7 @@ from crug.methods.isolating import Isolating
 from crug.network import commit, create_driven, from_arrays, recycle
 from crug.sequence import run
 from crug.tasks import cognitive
-from crug.training import Objective, Recipe, make_trials, open_block, task_loss
+from crug.training import Objective, task_loss
 from crug.verify import verify
 
 NAMES = ("reaction-time-pro", "category-anti", "go-nogo")

@@ -15,6 +15,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from crug.block import open_block
+from crug.data import Recipe, make_windows
 from crug.errors import CrugError
 from crug.evaluation import TrainingScore
 from crug.methods import METHODS, find
@@ -26,7 +28,7 @@ from crug.phases import Phase, controls
 from crug.sequence import make_bench, run
 from crug.tasks import SEQUENCES
 from crug.tasks import load_recording as load
-from crug.training import Recipe, make_windows, open_block, start, train_epochs
+from crug.training import start, train_epochs
 
 SIZES = ((160, 80), (32, 16))
 TURNS = 5

@@ -14,13 +14,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from crug.block import Block, Params, system
+from crug.data import make_trials
 from crug.dynamics import driven, rollout
 from crug.metrics import BinnedReference, MixtureReference, kl, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SIGMA
 from crug.network import Network, encode
 from crug.tasks import AnyTask, Task, TrialTask
 from crug.tasks.cognitive import Trials, correct
-from crug.training import Block, Params, answers, make_trials, system
+from crug.training import answers
 
 STARTS, STEPS, SPECTRUM = 5, 40_000, 20_000
 BINNED = 3

@@ -9,11 +9,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug import store
+from crug.block import Block, Params, State, make_block, open_block
+from crug.data import Recipe
 from crug.evaluation import Score, score_of
 from crug.methods.base import Opening
 from crug.network import Network
 from crug.phases import CURVES, Outcome, Phase, Progress, begin
-from crug.training import Block, Objective, Params, Recipe, State, make_block, open_block
+from crug.training import Objective
 
 Arrays = dict[str, np.ndarray]
 

@@ -16,23 +16,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from crug.block import Block, Params, State, compact
+from crug.data import Data, Recipe, View
 from crug.evaluation import DIVERGENT, AnyScore, Scorer, score_of
 from crug.gates import START, gate
 from crug.network import Network
-from crug.training import (
-    CHUNK,
-    Block,
-    Data,
-    Objective,
-    Params,
-    Recipe,
-    State,
-    View,
-    compact,
-    start,
-    train_epochs,
-    unit_costs,
-)
+from crug.training import CHUNK, Objective, start, train_epochs, unit_costs
 
 SAVE_SECONDS = 60
 CURVES = ("epoch", "phase", "loss", "linear", "relu", "gate")

@@ -12,7 +12,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug import __version__, store
+from crug.block import open_block
 from crug.config import RunConfig
+from crug.data import View, make_trials, make_view, make_windows
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import (
     DIVERGENT,
@@ -30,7 +32,6 @@ from crug.network import Network, create, create_driven, from_arrays, to_arrays
 from crug.phases import Bench, Outcome, Phase, Progress, outcome, run_phase
 from crug.tasks import AnyTask, TrialTask, load
 from crug.tasks.cognitive import INPUTS
-from crug.training import View, make_trials, make_view, make_windows, open_block
 
 NETWORK, WINDOWS, RECYCLING = range(3)
 """Streams of randomness, so that none depends on how much another has drawn."""

@@ -1,105 +1,22 @@
-"""Windows, loss, optimiser, epochs as one compiled call, and the compaction of a block.
-
-A block is the units that learn now, readouts first, with the frozen units that feed them. Its arrays are padded to
-multiples of eight, so that few shapes are compiled; a padded or closed unit has a gate of exactly zero and therefore
-neither influence nor gradient.
-"""
+"""Loss, optimiser, and many epochs as one compiled call."""
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from jax import Array, lax
 
-from crug.dynamics import driven, forced_unroll, forcing, trajectories
-from crug.gates import START
-from crug.network import Network
+from crug.block import Fixed, Params, State
+from crug.data import Data, Recipe, TrialSet, View, Windows
+from crug.dynamics import forced_unroll, forcing
 
-GRAIN = 8
 CHUNK = 32
 """Most epochs in one compiled call: how often the host may look."""
-DRIVE_BYTES = 256 * 2**20
-"""Memory for the stored trajectories of the units that feed a block."""
-
-Params = dict[str, Array]
-UNIT_AXES = {"a": (0,), "W": (0, 1), "V": (0,), "C": (0,), "h": (0,), "log_alpha": (0,), "lateral": ()}
-"""Which axes of a parameter run over the block's units."""
-
-
-class Recipe(NamedTuple):
-    """How gradient steps are taken; part of what is compiled."""
-
-    window: int = 200
-    batch: int = 16
-    batches: int = 31
-    interval: int = 16
-    strength: float = 1.0
-    optimiser: str = "radam"
-    clip: float = 10.0
-    range_weight: float = 0.0
-    fixed_windows: bool = False
-
-
-class Fixed(NamedTuple):
-    """What does not learn: arrays over the block's units."""
-
-    floor: Array  # (n,) -inf for a linear unit, 0 for a ReLU unit
-    alive: Array  # (n,) 1, or 0 for padding
-    gated: Array  # (n,) 1 where the gate learns: every live unit but the readouts
-    relu: Array  # (n,) 1 for a ReLU unit
-    encoder: Array  # (n, N)
-    decoder: Array  # (n, outputs) for a task of trials, otherwise (n, 0)
-
-
-class State(NamedTuple):
-    """What training moves on. `running` is what the objective keeps a running account of (see Objective.account)."""
-
-    params: Params
-    optimiser: Any
-    running: Params
-
-
-class Windows(NamedTuple):
-    """Training data as they are drawn: window i starts at `starts[i]` and is driven by `drive[i]`."""
-
-    x: Array  # (T, N)
-    starts: Array  # (windows,)
-    drive: Array  # (windows, steps, d), d = 0 where nothing feeds the block
-    low: Array  # (N,) the observed range
-    high: Array
-
-
-class TrialSet(NamedTuple):
-    """Trials to train on; `drive` is what committed units do meanwhile."""
-
-    inputs: Array  # (trials, T, Q)
-    targets: Array  # (trials, T, outputs)
-    weight: Array  # (T,) of each step in the loss
-    drive: Array  # (trials, T, d)
-
-    @property
-    def starts(self) -> Array:
-        """As many as there are to draw from."""
-        return self.inputs[:, 0, 0]
-
-
-Data = Windows | TrialSet
-
-
-class View(NamedTuple):
-    """Another task as the same block sees it: its own data, and `order`, which puts its own readouts first."""
-
-    windows: Data
-    fixed: Fixed
-    order: Array  # (n,)
 
 
 @dataclass(frozen=True)
@@ -140,146 +57,6 @@ class Objective:
     def account(self, running: Params, gradients: Params, change: Params) -> Params:
         """The account after a step: the gradients of the whole loss before it, and the change that it made."""
         return running
-
-
-@dataclass(frozen=True)
-class Block:
-    """Who learns: global indices of the units in the order of the arrays (-1 pads), and of those that feed them."""
-
-    units: np.ndarray
-    feeders: np.ndarray
-    dim: int
-    fixed: Fixed
-    decoder: np.ndarray | None = None
-
-    @property
-    def members(self) -> np.ndarray:
-        return self.units[self.units >= 0]
-
-
-def padded(n: int) -> int:
-    return -(-n // GRAIN) * GRAIN
-
-
-def open_block(
-    network: Network,
-    units: np.ndarray,
-    readout: np.ndarray,
-    feeders: np.ndarray,
-    decoder: np.ndarray | None = None,
-) -> tuple[Block, Params]:
-    """A block of `units` (the readouts among them) with the network's present parameters."""
-    rest = np.setdiff1d(units, readout)
-    order = np.concatenate([readout, rest]).astype(np.int64)
-    params = {
-        "a": network.a[order],
-        "W": network.W[np.ix_(order, order)],
-        "V": network.W[np.ix_(order, feeders)],
-        "C": network.C[order],
-        "h": network.h[order],
-        "log_alpha": np.full(len(order), START, np.float32),
-        "lateral": np.full(len(feeders), START, np.float32),
-    }
-    block = make_block(network, order, np.asarray(feeders, np.int64), len(readout), decoder)
-    keep = np.arange(len(order))
-    return block, {name: jnp.asarray(gather(name, value, keep)) for name, value in params.items()}
-
-
-def make_block(
-    network: Network, order: np.ndarray, feeders: np.ndarray, dim: int, decoder: np.ndarray | None = None
-) -> Block:
-    n = padded(len(order))
-    units = np.concatenate([order, np.full(n - len(order), -1)]).astype(np.int64)
-    alive = units >= 0
-    relu = np.where(alive, network.relu[units], False)
-    encoder = np.where(alive[:, None], network.B[units, :dim], 0)
-    outputs = np.zeros((n, 0)) if decoder is None else np.where(alive[:, None], decoder[units], 0)
-    f32 = np.float32
-    return Block(
-        units,
-        feeders,
-        dim,
-        Fixed(
-            floor=jnp.asarray(np.where(relu, 0, -np.inf).astype(f32)),
-            alive=jnp.asarray(alive.astype(f32)),
-            gated=jnp.asarray((alive & (np.arange(n) >= dim)).astype(f32)),
-            relu=jnp.asarray(relu.astype(f32)),
-            encoder=jnp.asarray(encoder.astype(f32)),
-            decoder=jnp.asarray(outputs.astype(f32)),
-        ),
-        decoder,
-    )
-
-
-def compact(network: Network, block: Block, state: State, keep: np.ndarray) -> tuple[Block, State]:
-    """The same training with only the units at positions `keep`: exact where the others' gates are zero."""
-    smaller = make_block(network, block.units[keep], block.feeders, block.dim, block.decoder)
-
-    def shrink(path, leaf):
-        name = next((k.key for k in reversed(path) if isinstance(k, jax.tree_util.DictKey)), None)
-        return jnp.asarray(gather(name, np.asarray(leaf), keep)) if name in UNIT_AXES else leaf
-
-    return smaller, jax.tree_util.tree_map_with_path(shrink, state)
-
-
-def gather(name: str | None, value: np.ndarray, keep: np.ndarray) -> np.ndarray:
-    """The kept units of one array, zero-padded again."""
-    extra = padded(len(keep)) - len(keep)
-    for axis in UNIT_AXES[name] if name else ():
-        width = [(0, extra if i == axis else 0) for i in range(value.ndim)]
-        value = np.pad(np.take(value, keep, axis=axis), width)
-    return value
-
-
-def make_windows(
-    network: Network,
-    feeders: np.ndarray,
-    x: np.ndarray,
-    recipe: Recipe,
-    rng: np.random.Generator,
-    breaks: Sequence[int] = (),
-) -> Windows:
-    """All windows of a recording, none across a break; where units feed the block, as many random ones as memory holds.
-
-    Committed units never hear from the block: their trajectory under a window is a constant, computed once here.
-    """
-    step = recipe.window if recipe.fixed_windows else 1
-    edges = [0, *breaks, len(x)]
-    starts = np.concatenate([np.arange(a, b - recipe.window, step) for a, b in itertools.pairwise(edges)])
-    width = len(feeders)
-    if width:
-        room = max(recipe.batch, DRIVE_BYTES // (4 * recipe.window * width))
-        if room < len(starts):
-            starts = np.sort(rng.choice(starts, room, replace=False))
-        drive = feed(network, feeders, x[starts], recipe.window)
-    else:
-        drive = jnp.zeros((1, recipe.window, 0), jnp.float32)
-    x = np.asarray(x, np.float32)
-    return Windows(jnp.asarray(x), jnp.asarray(starts, jnp.int32), drive, x.min(axis=0), x.max(axis=0))
-
-
-def feed(network: Network, feeders: np.ndarray, x0: np.ndarray, steps: int) -> Array:
-    """Phi*(z) of committed units started from observations x0 (windows, N): (windows, steps, d)."""
-    floor = np.where(network.relu[feeders], 0, -np.inf).astype(np.float32)
-    z0 = x0.astype(np.float32) @ network.B[feeders, : x0.shape[1]].T
-    run = trajectories(network.a[feeders], network.W[np.ix_(feeders, feeders)], network.h[feeders], floor, z0, steps)
-    return run.swapaxes(0, 1)
-
-
-def make_trials(
-    network: Network, feeders: np.ndarray, inputs: np.ndarray, targets: np.ndarray, weight: np.ndarray
-) -> TrialSet:
-    """Trials, with what the committed units do in each: they never hear from the block, so it is computed once."""
-    s = jnp.asarray(inputs, jnp.float32)
-    if len(feeders):
-        floor = np.where(network.relu[feeders], 0, -np.inf).astype(np.float32)
-        own = (network.a[feeders], network.W[np.ix_(feeders, feeders)], network.C[feeders], network.h[feeders])
-        states = driven(*own, floor, s.swapaxes(0, 1))
-        before = jnp.concatenate([jnp.zeros_like(states[:1]), states[:-1]])  # a unit hears what the others were
-        drive = jnp.maximum(before, floor).swapaxes(0, 1)
-    else:
-        drive = jnp.zeros((len(s), s.shape[1], 0), jnp.float32)
-    return TrialSet(s, jnp.asarray(targets, jnp.float32), jnp.asarray(weight, jnp.float32), drive)
 
 
 def answers(effective: Params, fixed: Fixed, trials: TrialSet, index: Array) -> Array:
@@ -355,21 +132,6 @@ def unit_costs(effective: Params, fixed: Fixed, windows: Data, index: Array, rec
     return lax.map(without, 1 - jnp.eye(len(effective["a"]), dtype=jnp.float32))
 
 
-def system(network: Network, block: Block, effective: Params) -> tuple[dict[str, np.ndarray], np.ndarray, np.ndarray]:
-    """What runs freely: the units that feed the block and the block, as parameters, encoder rows and readout."""
-    e = {name: np.asarray(effective[name]) for name in ("a", "W", "V", "h")}
-    f, d = block.feeders, len(block.feeders)
-    W = np.block([[network.W[np.ix_(f, f)], np.zeros((d, len(e["a"])), np.float32)], [e["V"], e["W"]]])
-    params = {
-        "a": np.concatenate([network.a[f], e["a"]]),
-        "W": W,
-        "h": np.concatenate([network.h[f], e["h"]]),
-        "floor": np.concatenate([np.where(network.relu[f], 0, -np.inf), block.fixed.floor]).astype(np.float32),
-    }
-    encoder = np.concatenate([network.B[f, : block.dim], block.fixed.encoder])
-    return params, encoder, d + np.arange(block.dim)
-
-
 @partial(jax.jit, static_argnames=("objective", "recipe"))
 def train_epochs(
     state: State,
@@ -404,8 +166,9 @@ def train_epochs(
         gradients, task = jax.grad(loss, has_aux=True)(state.params)
         updates: Any
         updates, inner = step_rule.update(gradients, state.optimiser)
-        lr = controls["lr"] * (controls["lr_end"] / controls["lr"]) ** progress
-        rate = {name: controls["gate_lr"] if name in ("log_alpha", "lateral") else lr for name in updates}
+        fall = (controls["lr_end"] / controls["lr"]) ** progress
+        start = {name: controls["gate_lr" if name in ("log_alpha", "lateral") else "lr"] for name in updates}
+        rate = {name: fall * start[name] for name in updates}
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         change = {name: params[name] - state.params[name] for name in params}
@@ -470,20 +233,3 @@ def reordered(effective: Params, order: Array) -> Params:
     e = effective
     rows = {name: e[name][order] for name in ("a", "V", "C", "h")}
     return {**rows, "W": e["W"][order][:, order]}
-
-
-def make_view(
-    network: Network, block: Block, readout: np.ndarray, pieces: Sequence[np.ndarray], recipe: Recipe
-) -> View:
-    """Another task for the same block: `readout` are its units, pieces (T, N) its data. No window spans two pieces."""
-    members = block.members
-    place = np.searchsorted(members, readout, sorter=(sorter := np.argsort(members)))
-    first = sorter[place]
-    order = np.concatenate([first, np.setdiff1d(np.arange(len(block.units)), first)])
-    seen = make_block(network, members[order[order < len(members)]], block.feeders, len(readout))
-    ends = np.cumsum([len(piece) for piece in pieces])
-    starts = np.concatenate([np.arange(e - len(p), e - recipe.window) for e, p in zip(ends, pieces, strict=True)])
-    x = np.concatenate(pieces).astype(np.float32)
-    drive = jnp.zeros((1, recipe.window, 0), jnp.float32)
-    windows = Windows(jnp.asarray(x), jnp.asarray(starts, jnp.int32), drive, x.min(axis=0), x.max(axis=0))
-    return View(windows, seen.fixed, jnp.asarray(order, jnp.int32))

@@ -17,13 +17,15 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import jax.numpy as jnp
 import numpy as np
 
+from crug.block import UNIT_AXES, Block, Params, gather
 from crug.config import RunConfig
+from crug.data import Data, Recipe
 from crug.evaluation import Scorer
 from crug.network import Network
 from crug.phases import Outcome, Phase
 from crug.tasks import AnyTask, TrialTask
 from crug.tasks.cognitive import OUTPUTS
-from crug.training import UNIT_AXES, Block, Data, Objective, Params, Recipe, gather
+from crug.training import Objective
 
 Memory = dict[str, np.ndarray]
 

@@ -16,12 +16,13 @@ import numpy as np
 from jax import Array
 from pydantic import Field
 
+from crug.block import Block, Fixed, Params, State, compact, system
 from crug.config import NonNegative, RunConfig, Section
 from crug.evaluation import TrialScore
 from crug.methods.base import Lesson, Memory
 from crug.methods.isolating import Isolating
 from crug.network import Network
-from crug.training import Block, Fixed, Objective, Params, State, answers, compact, system
+from crug.training import Objective, answers
 
 GRID = np.logspace(-6, 1, 36)
 """Thresholds that are tried: five a decade, from nothing pruned to all but the readouts."""

@@ -19,11 +19,13 @@ import numpy as np
 from jax import Array, lax
 from pydantic import Field
 
+from crug.block import Block, Fixed, Params
 from crug.config import NonNegative, RunConfig
+from crug.data import Data, Recipe
 from crug.methods.base import LEARNED, Lesson, Memory, by_unit
 from crug.methods.shared import Anchored, Shared, anchors
 from crug.network import Network
-from crug.training import Block, Data, Fixed, Objective, Params, Recipe, task_loss
+from crug.training import Objective, task_loss
 
 
 class EwcConfig(RunConfig):

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jax import Array
 
+from crug.block import Fixed, Params
 from crug.gates import gate, openness
-from crug.training import Fixed, Objective, Params
+from crug.training import Objective
 
 
 @dataclass(frozen=True)

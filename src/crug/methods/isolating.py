@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from crug.block import Block, Params
 from crug.errors import Exhausted
 from crug.methods.base import Lesson, Memory, OnePhase, Opening, by_unit, draw_decoder
 from crug.network import Network, commit, recycle
 from crug.tasks import AnyTask
-from crug.training import Block, Params
 
 NOBODY = np.array([], np.int64)
 FEWEST = 2

@@ -15,11 +15,12 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from crug.block import Block, Fixed, Params
 from crug.errors import Exhausted
 from crug.methods.base import LEARNED, Lesson, Memory, OnePhase, Opening, by_unit, draw_decoder, in_block
 from crug.network import Network, share
 from crug.tasks import AnyTask
-from crug.training import Block, Fixed, Objective, Params
+from crug.training import Objective
 
 
 class Shared(OnePhase):

@@ -15,11 +15,11 @@ import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
+from crug.block import Block, Params
 from crug.config import NonNegative, Positive, RunConfig
 from crug.methods.base import LEARNED, Lesson, Memory, by_unit
 from crug.methods.shared import Anchored, Shared, anchors
 from crug.network import Network
-from crug.training import Block, Params
 
 
 class SiConfig(RunConfig):
