@@ -25,6 +25,7 @@ MISTAKES = {
     "not a pair": (["run", "vlrc", "--set", "settle"], "key=value"),
     "a missing file": (["run", "vlrc", "--config", "nowhere.toml"], "nowhere.toml"),
     "too many ReLU units": (["run", "vlrc", "--set", "network.P=200"], "choose P below M"),
+    "no folder": (["show", "README.md"], "is this the folder of a run"),
     "no run there": (["show", "nowhere"], "there is no such file"),
     "no run to verify": (["verify", "nowhere"], "there is no such file"),
 }

@@ -172,3 +172,18 @@ def test_pictures_of_trials(tmp_path):
     draw_run(tmp_path / "run")
     for name in ("trials", "retention", "units", "learning"):
         assert (tmp_path / "run" / "figures" / f"{name}.png").stat().st_size > 5_000
+
+
+def test_runs_side_by_side_task_by_task():
+    from crug.report.figures import task_by_task
+
+    def result(method_units, total, matrix):
+        rows = [{"units": {"linear": n, "relu": n}} for n in method_units]
+        return {"tasks": rows, "units": total, "matrix": matrix, "config": {"network": {"M": 20}}}
+
+    own = [result([2, 3], 10, [[1.0], [1.0, 0.5]]), result([1, 1], 4, [[0.8], [0.8, 0.7]])]
+    early = result([4, 0], 8, [[0.6]])
+    shared = result([10, 10], 20, [[1.0], [0.0, 1.0]])
+    left, right = task_by_task({"own": [*own, early], "shared": [shared]}).axes
+    np.testing.assert_allclose([line.get_ydata() for line in left.lines], [[80, 75], [100, 50]])
+    np.testing.assert_allclose([line.get_ydata() for line in right.lines], [[100 * (4 + 2 + 8) / 60, 35]])

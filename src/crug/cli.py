@@ -126,16 +126,22 @@ def demo(
 
 
 @app.command()
-def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]) -> None:
+def show(
+    folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")],
+    figure: Annotated[
+        Path | None, typer.Option(help="Also draw cognitive runs task by task into this PNG (figures 2C and 2D).")
+    ] = None,
+) -> None:
     """Print the table of a finished run again; of several, medians over the seeds of each kind, side by side."""
     results = [store.read_json(folder / "result.json") for folder in folders]
+    kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    for result in sorted(results, key=lambda r: r["seed"]):
+        kinds.setdefault((result["sequence"], _label(result)), []).append(result)
+    if figure:
+        _draw_task_by_task(kinds, figure)
     if len(results) == 1:
         console.print(table(results[0]))
         return
-    kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for result in sorted(results, key=lambda r: r["seed"]):
-        label = _label(result)
-        kinds.setdefault((result["sequence"], label), []).append(result)
     if len(kinds) <= 4:
         for (_, label), group in kinds.items():
             console.print(summary(group, label))
@@ -145,6 +151,16 @@ def show(folders: Annotated[list[Path], typer.Argument(help="Folders of runs.")]
             print_wide(comparison(same))
     if gait_table := joint_against_groups(results):
         print_wide(gait_table)
+
+
+def _draw_task_by_task(kinds: dict[tuple[str, str], list[dict[str, Any]]], figure: Path) -> None:
+    from crug.report.figures import task_by_task
+
+    groups = {label: group for (_, label), group in kinds.items() if "matrix" in group[0] and group[0]["matrix"]}
+    if not groups:
+        raise CrugError("--figure: none of these runs is of cognitive tasks; leave it out, or name such runs")
+    task_by_task(groups).savefig(figure, dpi=130)
+    say(f"{figure}: accuracy and units in use, task by task")
 
 
 def _label(result: dict[str, Any]) -> str:

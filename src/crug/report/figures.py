@@ -1,7 +1,8 @@
-"""Figures of one run: phase portraits, learning curves, capacity curves. Functions take data and return a figure."""
+"""Figures of a run, or of several: functions that take data and return a figure."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +180,33 @@ def capacity_used(titles: list[str], units: list[int], size: int) -> Figure:
     ax.set(ylim=(0, 105), ylabel="units in use (%)")
     figure.tight_layout()
     return figure
+
+
+def task_by_task(groups: dict[str, list[dict[str, Any]]]) -> Figure:
+    """Several kinds of runs, as each task is added: mean accuracy over the tasks so far, and units in use where a task
+    has its own (figures 2C and 2D). Mean and standard deviation over the seeds."""
+    figure, (left, right) = plt.subplots(1, 2, figsize=(12, 4), layout="constrained")
+    for number, (label, results) in enumerate(groups.items()):
+        style = {"color": f"C{number % 10}", "ls": "-" if number < 10 else "--", "label": label}
+        _band(left, [[100 * float(np.mean(row)) for row in r["matrix"]] for r in results], style)
+        owned = [r for r in results if sum(sum(row["units"].values()) for row in r["tasks"]) == r["units"]]
+        if owned:
+            per_task = [[sum(row["units"].values()) for row in r["tasks"]][: len(r["matrix"])] for r in owned]
+            sizes = [r["config"]["network"]["M"] for r in owned]
+            _band(right, [100 * np.cumsum(u) / size for u, size in zip(per_task, sizes, strict=True)], style)
+    left.set(xlabel="tasks learned", ylabel="mean accuracy on them (%)", ylim=(0, 103))
+    right.set(xlabel="tasks learned", ylabel="units in use (%)", ylim=(0, 103))
+    figure.legend(*left.get_legend_handles_labels(), fontsize=7, loc="outside right upper")
+    return figure
+
+
+def _band(ax: Any, curves: Sequence[Sequence[float]], style: dict[str, str]) -> None:
+    """Mean and standard deviation; a run that ended early counts as long as it lasted."""
+    longest = max(map(len, curves))
+    values = np.array([[*curve, *[np.nan] * (longest - len(curve))] for curve in curves])
+    middle, width, x = np.nanmean(values, axis=0), np.nanstd(values, axis=0), np.arange(1, longest + 1)
+    ax.plot(x, middle, "o", ms=3, **style)
+    ax.fill_between(x, middle - width, middle + width, color=style["color"], alpha=0.15, lw=0)
 
 
 def _trial(network: Network, number: int, task: Any) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
