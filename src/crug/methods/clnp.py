@@ -41,7 +41,7 @@ class ClnpConfig(RunConfig):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "blgf": {"l1": {"linear": 1.18e-3, "relu": 1.53e-3}, "margin": 0.6615},
-        "cognitive": {"l1": {"linear": 0.942 * 0.05, "relu": 0.05}, "margin": 0.01},
+        "cognitive": {"l1": {"linear": 0.02, "relu": 0.02}, "margin": 0.01, "training": {"lr": 3e-2}},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {
         "l1.linear": (6e-4, 5e-3),
