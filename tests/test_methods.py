@@ -12,13 +12,13 @@ import pytest
 from typer.testing import CliRunner
 
 from crug import phases, store
-from crug.bench import Quiet
 from crug.block import open_block, system
 from crug.cli import app
 from crug.data import Recipe, make_view, make_windows
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import TrainingScore, free_run
 from crug.journal import Journal
+from crug.listeners import Silent
 from crug.methods import METHODS, checksum, find
 from crug.methods.base import LEARNED, Lesson, by_unit, in_block
 from crug.methods.clnp import GRID, Clnp, activity
@@ -84,7 +84,7 @@ def lesson_of(method, network, tasks, number, state, block, windows):
 # the contract
 
 
-class Interrupting(Quiet):
+class Interrupting(Silent):
     """Stops a run after so many chunks."""
 
     def __init__(self, chunks):
@@ -117,7 +117,7 @@ def test_contract(name, tmp_path, monkeypatch):
     """Open, train, close, roll out every task, save, load, resume: the same bits."""
     settings = {"path": {"start": 8}} if name == "crug" else {}
     config, method = make(name, **settings)
-    result = run(config, method, tmp_path / "whole", Quiet())
+    result = run(config, method, tmp_path / "whole", Silent())
     assert result["completed"]
     assert [row["name"] for row in result["tasks"]] == list(NAMES)
     assert 0 < result["units"] <= 24
@@ -140,7 +140,7 @@ def test_contract(name, tmp_path, monkeypatch):
         run(config, find(name)(config), broken, later)
     assert under_way(broken)
     assert name == "interleaved" or store.complete(broken / "tasks" / f"1-{NAMES[0]}")
-    again = run(config, find(name)(config), tmp_path / "broken", Quiet())
+    again = run(config, find(name)(config), tmp_path / "broken", Silent())
     assert {**again, "seconds": 0} == {**result, "seconds": 0}
     pair = [(tmp_path / folder / "network.safetensors").read_bytes() for folder in ("whole", "broken")]
     assert pair[0] == pair[1]
@@ -483,7 +483,7 @@ def test_clnp_leaves_committed_rows_alone_and_runs_out_of_units_as_an_outcome():
 
 def test_interleaved_learns_everything_in_the_first_turn(tmp_path):
     config, method = make("interleaved")
-    run(config, method, tmp_path / "run", Quiet())
+    run(config, method, tmp_path / "run", Silent())
     records = [store.read_json(tmp_path / "run" / "tasks" / f"{i + 1}-{n}" / "task.json") for i, n in enumerate(NAMES)]
     assert [o["phase"]["epochs"] for o in records[0]["history"]] == [8]
     assert records[1]["history"] == []

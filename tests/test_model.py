@@ -11,7 +11,7 @@ import crug
 from crug import store
 from crug.cli import app
 from crug.errors import CrugError, Exhausted
-from crug.model import Silent
+from crug.listeners import Silent
 
 QUICK = {"epochs": 20, "progress": False}
 START = {"path": {"start": 8}}

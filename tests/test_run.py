@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from crug import phases, store
-from crug.bench import Quiet
 from crug.errors import CrugError
 from crug.evaluation import free_run
+from crug.listeners import Silent
 from crug.methods import find
 from crug.network import from_arrays
 from crug.sequence import run
@@ -33,7 +33,7 @@ def config(**settings):
 
 def go(folder, listener=None, **settings):
     settings = config(**settings)
-    return run(settings, find("crug")(settings), folder, listener or Quiet())
+    return run(settings, find("crug")(settings), folder, listener or Silent())
 
 
 def without_times(result):
@@ -83,7 +83,7 @@ def test_same_seed_same_bits_and_another_seed_another_network(finished, tmp_path
     assert go(tmp_path / "other", seed=1)["tasks"] != result["tasks"]
 
 
-class Interrupting(Quiet):
+class Interrupting(Silent):
     """Stops a run after so many chunks, as a power cut would."""
 
     def __init__(self, chunks):

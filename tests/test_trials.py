@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from crug import store
-from crug.bench import Quiet
 from crug.block import open_block
 from crug.data import Recipe, make_trials
 from crug.errors import CrugError
 from crug.evaluation import Answers, TrialScore, evaluate, respond, score_of
+from crug.listeners import Silent
 from crug.methods import METHODS, find
 from crug.methods.isolating import Isolating
 from crug.network import commit, create_driven, from_arrays, recycle
@@ -137,7 +137,7 @@ def test_every_method_learns_trials(name, tmp_path):
     settings |= {"trials": {"train": 130, "test": 40}}
     settings |= {"crug": {"path": {"start": 8, "most": 10}}, "clnp": {"margin": 5.0}}.get(name, {})
     config = method.Config.model_validate(settings)
-    result = run(config, method(config), tmp_path / "run", Quiet())
+    result = run(config, method(config), tmp_path / "run", Silent())
     assert result["completed"]
     assert [len(row) for row in result["matrix"]] == ([1, 2, 3])
     assert all(0 <= row["final"]["accuracy"] <= 1 for row in result["tasks"])
@@ -159,7 +159,7 @@ def test_recordings_and_trials_do_not_mix(tmp_path):
     method = find("naive")
     config = method.Config.model_validate({"sequence": "x", "tasks": ("lorenz", "go-nogo"), "method": "naive"})
     with pytest.raises(CrugError, match="cannot be mixed"):
-        run(config, method(config), tmp_path / "run", Quiet())
+        run(config, method(config), tmp_path / "run", Silent())
 
 
 def test_pictures_of_trials(tmp_path):
@@ -168,7 +168,7 @@ def test_pictures_of_trials(tmp_path):
     method = find("naive")
     settings = {"sequence": "cognitive", "tasks": NAMES[:2], "method": "naive", "epochs": 1}
     config = method.Config.model_validate({**settings, "network": {"M": 20, "P": 10}, "trials": {"train": 64}})
-    run(config, method(config), tmp_path / "run", Quiet())
+    run(config, method(config), tmp_path / "run", Silent())
     draw_run(tmp_path / "run")
     for name in ("trials", "retention", "units", "learning"):
         assert (tmp_path / "run" / "figures" / f"{name}.png").stat().st_size > 5_000

@@ -19,6 +19,7 @@ from crug.block import open_block
 from crug.data import Recipe, make_windows
 from crug.errors import CrugError
 from crug.evaluation import TrainingScore
+from crug.listeners import Silent
 from crug.methods import METHODS, find
 from crug.methods.base import Hints, Lesson
 from crug.methods.gating import Gating
@@ -178,16 +179,6 @@ def _method_epoch(name: str, settings: dict[str, Any], M: int, P: int) -> tuple[
     return (go, b.recipe.batches), f"task {number + 1}, {len(block.members)} units"
 
 
-class Quiet:
-    """A listener that says nothing."""
-
-    def task(self, *_: object) -> None: ...
-
-    def chunk(self, *_: object) -> None: ...
-
-    def learned(self, *_: object) -> None: ...
-
-
 def _whole_run() -> tuple[float, int]:
     """Seconds of a fixed-price run of vlrc at its configured epochs, all included, and its gradient steps."""
     method = find("crug")
@@ -196,6 +187,6 @@ def _whole_run() -> tuple[float, int]:
     config = method.Config.model_validate(values)
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
-        run(config, method(config), Path(folder) / "run", Quiet())
+        run(config, method(config), Path(folder) / "run", Silent())
         seconds = time.perf_counter() - began
     return seconds, len(names) * config.epochs * Recipe().batches

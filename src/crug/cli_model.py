@@ -18,7 +18,8 @@ from rich.table import Table
 from crug import store
 from crug.errors import CrugError
 from crug.methods.crug import CrugConfig
-from crug.model import Model, digest_of, load
+from crug.model import Model, load
+from crug.proof import digest_of
 from crug.report.terminal import Live, console, say, shown
 from crug.tasks.files import Recording, read
 from crug.tasks.recordings import automatic_lags, shaped

@@ -11,18 +11,13 @@ and `verify` proves it.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import platform
-import sys
 import tempfile
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import jax
 import numpy as np
 from pydantic import ValidationError
 
@@ -30,12 +25,13 @@ from crug import store
 from crug.config import explain, with_defaults
 from crug.dynamics import rollout as run_freely
 from crug.errors import CrugError, Exhausted
-from crug.evaluation import AnyScore, Score, attractor, free_run
+from crug.evaluation import Score, attractor, free_run
+from crug.listeners import Silent, Ticker
 from crug.methods.crug import Crug, CrugConfig
-from crug.network import Network, alone, create, from_arrays, grow, to_arrays, widen
-from crug.phases import Phase, Progress
+from crug.network import alone, create, from_arrays, grow, to_arrays, widen
+from crug.proof import digest, digest_of, machine, network_bytes, parameters_digest, rollout_digest
 from crug.sequence import Learned, Listener, train
-from crug.tasks import AnyTask, Task
+from crug.tasks import Task
 from crug.tasks.recordings import Scale, make_task, time_scale
 
 FORMAT = 1
@@ -43,8 +39,6 @@ BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
 NETWORK, ENCODER, GROWTH = 0, 3, 4
 """Streams of randomness."""
-PROOF = 2_000
-"""Steps of the rollout whose bits are remembered for `verify`."""
 PROGRESS = "crug-progress"
 DAMAGED = "take a backup of the file"
 
@@ -191,7 +185,7 @@ class Model:
         if isinstance(progress, bool):
             progress = Ticker(config.epochs) if progress else Silent()
         progress.task(0, task)
-        label = _digest(config.model_dump_json().encode(), task.train.tobytes(), _bytes(network))
+        label = digest(config.model_dump_json().encode(), task.train.tobytes(), network_bytes(network))
         with tempfile.TemporaryDirectory() as folder:
             work = (scratch or Path(folder)) / PROGRESS
             try:
@@ -214,8 +208,8 @@ class Model:
             interval=config.training.interval,
             window=config.training.window,
             data=digest_of(pieces),
-            parameters=_parameters(network, number),
-            rollout=_proof(network, number, task.test[:1]),
+            parameters=parameters_digest(network, number),
+            rollout=rollout_digest(network, number, task.test[:1]),
             machine=machine(),
         )
         progress.learned(0, name, record.own, network.units_of(number))
@@ -281,7 +275,7 @@ class Model:
         small.seed, small.settings = self.seed, self.settings
         small._network = alone(self._network, number)
         known = self._known[number]
-        small._known = (replace(known, parameters=_parameters(small._network, 0)),)
+        small._known = (replace(known, parameters=parameters_digest(small._network, 0)),)
         return small
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -295,8 +289,8 @@ class Model:
         parameters decide.
         """
         return {
-            known.name: known.parameters == _parameters(self._network, k)
-            and (known.machine != machine() or known.rollout == _proof(self._network, k, known.test[:1]))
+            known.name: known.parameters == parameters_digest(self._network, k)
+            and (known.machine != machine() or known.rollout == rollout_digest(self._network, k, known.test[:1]))
             for k, known in enumerate(self._known)
         }
 
@@ -385,69 +379,3 @@ def pieces_of(x: Any) -> list[Any]:
     if getattr(x, "ndim", 3) < 3:
         return [x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)]
     return list(x)
-
-
-def digest_of(pieces: Sequence[Any]) -> str:
-    return _digest(*(np.asarray(piece).tobytes() for piece in pieces))
-
-
-def machine() -> str:
-    """What rounding depends on: the kind of processor and the compiler's version."""
-    found = platform.processor() or platform.machine()
-    if (cpu := Path("/proc/cpuinfo")).exists():
-        lines = cpu.read_text().splitlines()
-        found = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), found)
-    return f"{found}, jax {jax.__version__}"
-
-
-def _digest(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    return digest.hexdigest()
-
-
-def _parameters(network: Network, number: int) -> str:
-    return _digest(_bytes(alone(network, number)))
-
-
-def _bytes(network: Network) -> bytes:
-    return b"".join(np.ascontiguousarray(value).tobytes() for _, value in sorted(to_arrays(network).items()))
-
-
-def _proof(network: Network, number: int, x0: np.ndarray) -> str:
-    return _digest(free_run(network, number, np.asarray(x0, np.float32), PROOF).tobytes())
-
-
-class Silent:
-    """A listener that says nothing."""
-
-    def task(self, *_: object) -> None: ...
-
-    def chunk(self, *_: object) -> None: ...
-
-    def learned(self, *_: object) -> None: ...
-
-
-class Ticker:
-    """A listener that keeps one line up to date, for scripts and notebooks."""
-
-    def __init__(self, epochs: int):
-        self.epochs, self.began = epochs, time.monotonic()
-
-    def task(self, number: int, task: AnyTask) -> None:
-        self.name = task.name
-        print(f"{task.name}: starting", end="", file=sys.stderr, flush=True)
-
-    def chunk(self, phase: Phase, progress: Progress, spent: int) -> None:
-        left = (time.monotonic() - self.began) * max(0.0, self.epochs / max(1, spent) - 1)
-        units = len(progress.block.members)
-        text = (
-            f"\r{self.name}: {phase.kind}, {units} units, loss {progress.loss:.1e}, at most {left / 60:.1f} min left "
-        )
-        print(text, end="", file=sys.stderr, flush=True)
-
-    def learned(self, number: int, name: str, score: AnyScore, units: dict[str, int]) -> None:
-        measures = ", ".join(f"{measure} {value:.2f}" for measure, value in score._asdict().items())
-        text = f"\r{name}: {measures}, {sum(units.values())} units"
-        print(f"{text:70s}", file=sys.stderr)
