@@ -1,7 +1,8 @@
 """Synaptic intelligence (paper, appendix A.7): what each parameter did for the loss on its way decides how firmly it is
 held afterwards.
 
-    omega_i <- omega_i - g_i * (change of theta_i)         at every step; g is the gradient of the whole loss before it
+    omega_i <- omega_i - g_i * (change of theta_i)         at every step; g is the gradient of the whole loss before it,
+                                                            clipped as the optimiser has it
     Omega_i <- Omega_i + max(0, omega_i / ((theta_i_end - theta_i_start)^2 + xi))                when a task ends
     loss = task + strength * sum_i Omega_i (theta_i - theta_i^previous)^2
 """
@@ -32,7 +33,7 @@ class SiConfig(RunConfig):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "blgf": {"strength": 1e4},
-        "cognitive": {"strength": 0.4608},
+        "cognitive": {"strength": 500.0},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1e-2, 3e5)}
 
