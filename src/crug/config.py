@@ -48,7 +48,7 @@ class TrainingConfig(Section):
     optimiser: Annotated[Literal["radam", "adam"], Field(description="rule of the gradient step")] = "radam"
     lr: Annotated[Positive, Field(description="learning rate at the start of a task")] = 1e-3
     lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-5
-    gate_lr: Annotated[Positive, Field(description="the same for the gates; it falls alike")] = 3e-3
+    gate_lr: Annotated[Positive, Field(description="learning rate of the gates, the same throughout")] = 2e-3
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
 

@@ -166,9 +166,8 @@ def train_epochs(
         gradients, task = jax.grad(loss, has_aux=True)(state.params)
         updates: Any
         updates, inner = step_rule.update(gradients, state.optimiser)
-        fall = (controls["lr_end"] / controls["lr"]) ** progress
-        start = {name: controls["gate_lr" if name in ("log_alpha", "lateral") else "lr"] for name in updates}
-        rate = {name: fall * start[name] for name in updates}
+        lr = controls["lr"] * (controls["lr_end"] / controls["lr"]) ** progress
+        rate = {name: controls["gate_lr"] if name in ("log_alpha", "lateral") else lr for name in updates}
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         change = {name: params[name] - state.params[name] for name in params}
