@@ -249,3 +249,34 @@ def test_the_command_line_of_a_model(tmp_path):
     ):
         done = CliRunner().invoke(app, [str(part) for part in line])
         assert isinstance(done.exception, CrugError), line
+
+
+def test_who_is_refused_leaves_the_lock_alone(tmp_path):
+    from crug.cli_model import _alone
+
+    file = tmp_path / "lab.crug"
+    with _alone(file):
+        for _ in range(2):
+            with pytest.raises(CrugError, match="another crug"), _alone(file):
+                pass
+    with _alone(file):
+        pass
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CrugError, match="does not exist"), _alone(tmp_path / "nowhere" / "lab.crug"):
+        pass
+
+
+def test_verify_says_what_it_compared(learned, tmp_path, monkeypatch):
+    from crug.verify import verify_model
+
+    learned.save(tmp_path / "lab.crug")
+    assert all("parameters and rollout" in line and equal for line, equal in verify_model(tmp_path / "lab.crug"))
+    for module in ("crug.model", "crug.verify"):
+        monkeypatch.setattr(f"{module}.machine", lambda: "another")
+    assert all("rollout not compared" in line and equal for line, equal in verify_model(tmp_path / "lab.crug"))
+
+
+def test_a_price_has_no_tolerance():
+    model = crug.Model(units=48, settings={"allocation": "price"})
+    with pytest.raises(CrugError, match="for the path"):
+        model.learn(wave(), "first", 0.1, tolerance=0.2, **QUICK)

@@ -95,6 +95,11 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     assert settled.next_phase([outcome, outcome], hints) is None
 
 
+def test_nearly_all_of_the_epochs_may_settle():
+    phase = crug(allocation="price", settle=0.99, epochs=20).next_phase([], Hints(0, 160, 3, 0.3, 5.0))
+    assert phase.epochs == 1
+
+
 @pytest.mark.parametrize(("select", "expected"), [("best", 0), ("last", 1)])
 def test_a_settling_that_spoils_the_cut_network_is_not_kept(select, expected):
     hints, method = Hints(0, 160, 3, 0.3, 5.0), crug(allocation="price", select=select)

@@ -62,6 +62,44 @@ def test_nothing_is_forgotten_to_the_bit(tmp_path, kind):
     assert result["units"] == sum(row["units"][k] for row in result["tasks"] for k in ("linear", "relu"))
 
 
+@pytest.mark.parametrize("settings", [CLOSING, {"training": {"gate_lr": 0.5}}], ids=["price", "path"])
+def test_a_closed_source_stays_closed(tmp_path, settings):
+    """L0 transfer at a price that nothing is worth: no later task may draw on an earlier one, settled or not."""
+    go(tmp_path / "run", **settings, transfer={"kind": "l0", "strength": 100.0})
+    network = from_arrays(store.read_arrays(tmp_path / "run" / "network.safetensors"))
+    for task, units in enumerate(network.runs):
+        assert (network.owner[units] == task).all()
+
+
+MISTAKES = {
+    "no window": ({"training": {"window": 10**6}}, "no window of 1000000 steps fits"),
+    "few windows": ({"training": {"windows": "fixed", "batches": 10**5}}, "more than its"),
+    "few trials": ({"tasks": ("go-nogo",), "trials": {"train": 50}}, "more than its 50 trials"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_too_little_to_draw_from_is_said(tmp_path, name):
+    settings, text = MISTAKES[name]
+    with pytest.raises(CrugError, match=text):
+        go(tmp_path / "run", **settings)
+
+
+def test_cognitive_tasks_have_their_presets_in_any_sequence():
+    chosen = config(tasks=("go-nogo", "context-pro"), network={"M": 120})
+    assert (chosen.training.batch, chosen.epochs, chosen.path.start) == (64, 20, 12)
+    assert find("si").Config.model_validate({"sequence": "x", "tasks": ("go-nogo",), "method": "si"}).strength == 500
+
+
+def test_what_is_lost_of_a_finished_run_is_made_again(finished, tmp_path):
+    folder, result = finished
+    shutil.copytree(folder, tmp_path / "run")
+    for lost in ("network.safetensors", "tasks/3-lorenz/network.safetensors"):
+        (tmp_path / "run" / lost).unlink()
+    assert without_times(go(tmp_path / "run")) == without_times(result)
+    assert (tmp_path / "run" / "network.safetensors").read_bytes() == (folder / "network.safetensors").read_bytes()
+
+
 def test_result_has_its_schema_and_the_history_its_curve(finished):
     folder, result = finished
     assert set(result) == {

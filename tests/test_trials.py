@@ -187,3 +187,28 @@ def test_runs_side_by_side_task_by_task():
     left, right = task_by_task({"own": [*own, early], "shared": [shared]}).axes
     np.testing.assert_allclose([line.get_ydata() for line in left.lines], [[80, 75], [100, 50]])
     np.testing.assert_allclose([line.get_ydata() for line in right.lines], [[100 * (4 + 2 + 8) / 60, 35]])
+
+
+def test_a_run_that_ran_out_of_units_does_not_count_in_the_means():
+    from rich.console import Console
+
+    from crug.report.terminal import comparison, summary
+
+    def result(seed, accuracies, units, completed=True):
+        rows = [
+            {"name": n, "own": {"accuracy": a}, "final": {"accuracy": a}, "units": {"linear": u, "relu": 0}}
+            for n, a, u in zip(NAMES, accuracies, units, strict=True)
+        ]
+        overall = {"accuracy": float(np.mean(accuracies))}
+        about = {"sequence": "cognitive", "seed": seed, "seconds": 60.0, "config": {"network": {"M": 10}}}
+        return {**about, "tasks": rows, "overall": overall, "units": sum(units), "completed": completed}
+
+    group = [result(0, [1.0, 0.9, 0.8], [2, 2, 2]), result(1, [1.0, 0.0, 0.0], [9, 0, 0], completed=False)]
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(summary(group, "clnp"))
+        console.print(comparison({"clnp": group}))
+    text = captured.get()
+    assert "90.00 +- 0.00" in text
+    assert "60.00 +- 0.00" in text
+    assert "1 of 2 complete" in text

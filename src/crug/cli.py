@@ -142,15 +142,18 @@ def show(
     if len(results) == 1:
         console.print(table(results[0]))
         return
-    if len(kinds) <= 4:
-        for (_, label), group in kinds.items():
-            console.print(summary(group, label))
-    for sequence in dict.fromkeys(name for name, _ in kinds):
+    sequences = list(dict.fromkeys(name for name, _ in kinds))
+    for sequence in sequences:
         same = {label: group for (name, label), group in kinds.items() if name == sequence}
+        if len(kinds) <= 4 or len(same) == 1:
+            for label, group in same.items():
+                console.print(summary(group, label))
         if len(same) > 1:
             print_wide(comparison(same))
-    if gait_table := joint_against_groups(results):
-        print_wide(gait_table)
+    for label in dict.fromkeys(label for _, label in kinds):
+        alike = [result for (_, name), group in kinds.items() if name == label for result in group]
+        if gait_table := joint_against_groups(alike):
+            print_wide(gait_table)
 
 
 def _draw_task_by_task(kinds: dict[tuple[str, str], list[dict[str, Any]]], figure: Path) -> None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import csv
 import fcntl
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import IO, Annotated, Any
 
 import numpy as np
 import typer
@@ -99,17 +100,28 @@ def _scratch(file: Path) -> Path:
 def _alone(file: Path) -> Iterator[None]:
     """Nobody else works on the file meanwhile."""
     lock = file.with_name(f".{file.name}.lock")
-    try:
-        with open(lock, "w") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise CrugError(f"{file}: another crug is working on it; wait until it is done") from None
+    with _locked(file, lock):
+        try:
             yield
-    except FileNotFoundError:
-        raise CrugError(f"{file}: its folder does not exist") from None
-    finally:
-        lock.unlink(missing_ok=True)
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _locked(file: Path, lock: Path) -> IO[str]:
+    """The open lock, held until it is closed. Only who holds it removes it, so one that is gone was let go: again."""
+    while True:
+        try:
+            handle = open(lock, "w")  # noqa: SIM115
+        except FileNotFoundError:
+            raise CrugError(f"{file}: its folder does not exist") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            raise CrugError(f"{file}: another crug is working on it; wait until it is done") from None
+        if lock.exists() and os.path.samestat(os.fstat(handle.fileno()), lock.stat()):
+            return handle
+        handle.close()
 
 
 def _groups(

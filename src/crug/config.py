@@ -99,11 +99,9 @@ class RunConfig(Section):
     def _presets(cls, values: Any) -> Any:
         if not isinstance(values, dict):
             return values
-        sequence = str(values.get("sequence", ""))
-        values = with_defaults(values, cls.presets.get(sequence, {}))
-        if sequence.startswith("gait"):
-            return with_defaults(values, GAIT)
-        return with_defaults(values, COGNITIVE) if sequence == "cognitive" else values
+        family = family_of(values)
+        values = with_defaults(values, cls.presets.get(family, {}))
+        return with_defaults(values, {"gait": GAIT, "cognitive": COGNITIVE}.get(family, {}))
 
     def recipe(self, samples: int) -> Recipe:
         """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""
@@ -119,6 +117,15 @@ class RunConfig(Section):
             range_weight=t.range_weight,
             fixed_windows=t.windows == "fixed",
         )
+
+
+def family_of(values: dict[str, Any]) -> str:
+    """Whose presets a run takes: the sequence's, or for any choice of gait or cognitive tasks, these sequences'."""
+    from crug.tasks import cognitive, gait
+
+    tasks = set(values.get("tasks", ()))
+    families = {"gait": gait.SUBJECTS, "cognitive": cognitive.NAMES}
+    return next((f for f, names in families.items() if tasks and tasks <= set(names)), str(values.get("sequence")))
 
 
 def with_defaults(values: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
@@ -143,6 +150,8 @@ def build(model: type[C], base: dict[str, Any], file: Path | None, sets: Iterabl
         if not equals:
             raise CrugError(f"--set {pair}: write it as key=value, for example --set gates.threshold=0.5")
         _put(values, key.strip().split("."), _value(text.strip()), pair)
+    if taken := [key for key in IDENTITY if key in values]:
+        raise CrugError(f"{taken[0]}: not a setting; give it on the command line (crug run --help)")
     try:
         return model.model_validate({**values, **base})
     except ValidationError as error:

@@ -11,6 +11,9 @@ GAMMA, ZETA = -0.1, 1.1
 START = 2.0
 """log alpha at the start of a task: a gate of about 0.96, open but not saturated."""
 
+SHUT = 20.0
+"""log alpha and its negative where a gate is open or closed for good: without gradient either way."""
+
 
 def gate(log_alpha: Array) -> Array:
     """g in [0, 1]: the stretched and clipped sigmoid."""

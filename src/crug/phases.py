@@ -19,7 +19,7 @@ import numpy as np
 from crug.block import Block, Params, State, compact
 from crug.data import Data, Recipe, View
 from crug.evaluation import DIVERGENT, AnyScore, Scorer, score_of
-from crug.gates import START, gate
+from crug.gates import SHUT, START, gate
 from crug.network import Network
 from crug.training import CHUNK, Objective, start, train_epochs, unit_costs
 
@@ -230,13 +230,15 @@ def _drop_closed(bench: Bench, progress: Progress) -> None:
 
 def absorbed(bench: Bench, phase: Phase, block: Block, params: Params) -> tuple[Block, Params]:
     """The block as it would be committed: gates cut at the threshold, absorbed, closed units dropped."""
-    if not phase.gates:
+    if not phase.gates and not bench.objective.lateral:
         return block, params
     g = _open_gates(phase, block, params)
-    effective = bench.objective.effective(params, block.fixed, controls(phase) | bench.extra)
-    lateral = np.array(gate(params["lateral"])) > bench.threshold
-    plain = {**params, **effective, "V": effective["V"] * lateral if bench.objective.lateral else effective["V"]}
-    plain["log_alpha"], plain["lateral"] = jnp.full_like(params["log_alpha"], START), jnp.full(len(lateral), START)
+    plain = {**params, **bench.objective.effective(params, block.fixed, controls(phase) | bench.extra)}
+    plain["log_alpha"] = jnp.full_like(params["log_alpha"], START)
+    if bench.objective.lateral:
+        listening = gate(params["lateral"]) > bench.threshold
+        plain["V"] = plain["V"] * listening
+        plain["lateral"] = jnp.where(listening, SHUT, -SHUT)
     block, state = compact(bench.network, block, State(plain, (), {}), np.flatnonzero(g > bench.threshold))
     return block, state.params
 

@@ -14,7 +14,7 @@ import numpy as np
 from crug import __version__, store
 from crug.block import open_block
 from crug.config import RunConfig
-from crug.data import View, make_trials, make_view, make_windows
+from crug.data import Recipe, View, make_trials, make_view, make_windows
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import (
     DIVERGENT,
@@ -75,7 +75,8 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     """Learn the sequence into one network, in `folder`; returns what result.json holds."""
     store.prepare(folder, config.model_dump(mode="json"), __version__)
     finished = folder / "result.json"
-    if finished.exists():
+    whole = all(map(store.complete, (folder / "tasks").glob("*"))) and (folder / "network.safetensors").exists()
+    if finished.exists() and whole:
         return store.read_json(finished)
     tasks = [load(name, config.seed, config.trials) for name in config.tasks]
     network = new_network(config, tasks)
@@ -215,11 +216,24 @@ def make_bench(
         windows = make_windows(network, opening.feeders, task.train, recipe, draw, task.breaks)
         scorer = TrainingScore(task)
         others = tuple(make_view(network, block, r.readout, r.pieces, recipe) for r in rehearsals)
+    _check_pool(task, len(windows.starts), recipe)
     extra = method.recall(memory, block)
     return Bench(network, windows, method.objective, recipe, scorer, method.threshold, others, extra)
 
 
 NOBODY = np.array([], np.int64)
+
+
+def _check_pool(task: AnyTask, pool: int, recipe: Recipe) -> None:
+    """Whether there is enough to draw an epoch from."""
+    if not pool:
+        raise CrugError(f"{task.name}: no window of {recipe.window} steps fits into it; set training.window lower")
+    if recipe.fixed_windows and pool < recipe.batches * recipe.batch:
+        have = f"{pool} {'trials' if isinstance(task, TrialTask) else 'windows'}"
+        raise CrugError(
+            f"{task.name}: {recipe.batches} batches of {recipe.batch} are more than its {have}; "
+            "set training.batch or training.batches lower"
+        )
 
 
 def samples_of(task: AnyTask) -> int:

@@ -147,7 +147,8 @@ def _difference(stored: dict[str, Any], wanted: dict[str, Any], prefix: str = ""
 
 def complete(place: Path) -> bool:
     """Whether a task's folder has all that the next task begins with."""
-    return all((place / name).exists() for name in ("task.json", "network.safetensors", "memory.safetensors"))
+    parts = ("task.json", "network.safetensors", "memory.safetensors", "curves.safetensors")
+    return all((place / name).exists() for name in parts)
 
 
 def task_folder(folder: Path, number: int, name: str) -> Path:

@@ -171,7 +171,7 @@ def train_epochs(
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         change = {name: params[name] - state.params[name] for name in params}
-        clipped, _ = optax.clip_by_global_norm(recipe.clip).update(gradients, optax.EmptyState())
+        clipped: Any = optax.clip_by_global_norm(recipe.clip).update(gradients, optax.EmptyState())[0]
         running = objective.account(state.running, clipped, change)
         good = jnp.isfinite(optax.tree.norm(gradients))
         new = State(params, inner, running)

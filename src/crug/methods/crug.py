@@ -2,7 +2,7 @@
 
 `allocation = "price"` is the paper's: gates under a fixed price, cut at the threshold when the task ends. `settle` is
 the last part of the epochs, trained after the cut without gates. The paper exactly is `settle = 0`, with
-`select = "last"` and `training.range_weight = 0`.
+`select = "last"`, `training.range_weight = 0` and `transfer.kind = "l2"`.
 
 `allocation = "path"` needs no price. It opens a small block, presses it down rung by rung and lets it settle on each,
 scores every rung on the training data, and commits the smallest network that is as good as the best within a tolerance.
@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, Positive, RunConfig, Section, Select, Share, with_defaults
+from crug.config import NonNegative, Positive, RunConfig, Section, Select, Share, family_of, with_defaults
 from crug.methods.base import Hints
 from crug.methods.gating import Gating
 from crug.methods.isolating import Isolating
@@ -79,7 +79,7 @@ class CrugConfig(RunConfig):
         if not isinstance(values, dict):
             return values
         if values.get("allocation", "path") == "path":
-            if values.get("sequence") == "cognitive":
+            if family_of(values) == "cognitive":
                 values = with_defaults(values, PATH_COGNITIVE)
             values = with_defaults(values, PATH_DEFAULTS)
         return with_defaults(values, {"training": {"range_weight": 100.0}})
@@ -122,7 +122,7 @@ class Crug(Isolating):
         """
         c, t = self.config, self.config.training
         settling = round(c.settle * c.epochs)
-        gated = c.epochs - settling
+        gated = max(1, c.epochs - settling)
         between = t.lr * (t.lr_end / t.lr) ** (gated / c.epochs)
         if number == 0:
             return Phase(

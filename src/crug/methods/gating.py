@@ -14,7 +14,10 @@ from crug.training import Objective
 
 @dataclass(frozen=True)
 class Gating(Objective):
-    """Controls: `gates` (1 on, 0 absorbed), `price_linear`, `price_relu`, `price_transfer`, `warm` (part of it)."""
+    """Controls: `gates` (1 on, 0 absorbed), `price_linear`, `price_relu`, `price_transfer`, `warm` (part of it).
+
+    The lateral gates of L0 transfer are always on; once absorbed, they stay fully open or closed.
+    """
 
     transfer: str = "none"
 
@@ -27,8 +30,7 @@ class Gating(Objective):
         g = fixed.alive * (open_ * gate(params["log_alpha"]) + (1 - open_))
         V = params["V"] * g[:, None]
         if self.lateral:
-            on = controls["gates"]
-            V = V * (on * gate(params["lateral"]) + (1 - on))
+            V = V * gate(params["lateral"])
         C = g[:, None] * params["C"]
         return {"a": g * params["a"], "W": g[:, None] * params["W"] * g, "V": V, "C": C, "h": g * params["h"]}
 

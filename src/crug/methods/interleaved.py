@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import numpy as np
 
+from crug.config import RunConfig
+from crug.errors import CrugError
 from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
 from crug.methods.shared import Shared, readouts
 from crug.network import Network
@@ -21,6 +23,11 @@ class Interleaved(Shared):
 
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
+
+    def __init__(self, config: RunConfig):
+        super().__init__(config)
+        if config.select == "best":
+            raise CrugError('select = "best": interleaved training is scored on its first task only; use "last"')
 
     def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         if number:

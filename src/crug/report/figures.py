@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from crug import store
 from crug.config import TrialSettings
-from crug.evaluation import free_run, respond
+from crug.evaluation import Answers, free_run, respond
 from crug.model import Model
 from crug.network import Network, from_arrays
 from crug.sequence import Learned
@@ -61,7 +61,8 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         chosen = record.history[record.chosen]
         ax.plot(chosen.units, chosen.score.main, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
         ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)", yscale="log")
-    axes[0, 0].set_ylabel("D_stsp on training data")
+    trials = any(isinstance(o.score, Answers) for record in learned for o in record.history)
+    axes[0, 0].set_ylabel("1 / accuracy on fresh trials" if trials else "D_stsp on training data")
     axes[0, 0].yaxis.set_major_formatter("{x:g}")
     figure.tight_layout()
     return figure
@@ -118,7 +119,8 @@ def draw_run(folder: Path) -> None:
     else:
         figures["trials"] = trial_pictures([_trial(network, i, task) for i, task in enumerate(tasks)])
         figures["retention"] = retention(titles, result["matrix"])
-        figures["units"] = capacity_used(titles, [sum(row["units"].values()) for row in result["tasks"]], network.size)
+        used = [len(np.unique(np.concatenate(network.runs[: i + 1]))) for i in range(len(names))]
+        figures["units"] = capacity_used(titles, used, network.size)
     if any(len(record.history) > 1 for record in learned):
         figures["capacity"] = capacity_curves(titles, learned)
     (folder / "figures").mkdir(exist_ok=True)
@@ -174,8 +176,7 @@ def retention(titles: list[str], matrix: list[list[float]]) -> Figure:
 def capacity_used(titles: list[str], units: list[int], size: int) -> Figure:
     """The part of the units in use after each task (figure 2D)."""
     figure, ax = plt.subplots(figsize=(5.2, 3.4))
-    used = np.minimum(100.0, 100 * np.cumsum(units) / size)
-    ax.plot(range(1, len(used) + 1), used, "o-", color=MODEL)
+    ax.plot(range(1, len(units) + 1), 100 * np.array(units) / size, "o-", color=MODEL)
     ax.set_xticks(range(1, len(titles) + 1), titles, rotation=45, ha="right", fontsize=7)
     ax.set(ylim=(0, 105), ylabel="units in use (%)")
     figure.tight_layout()

@@ -71,7 +71,10 @@ LABELS = {"d_stsp": "D_stsp", "d_h": "D_H", "accuracy": "accuracy"}
 
 
 def summary(results: list[dict[str, Any]], label: str) -> Table:
-    """Several seeds of one configuration: median and quartiles, divergent and incomplete runs counted as the worst."""
+    """Several seeds of one configuration: median and quartiles, divergent and incomplete runs counted as the worst.
+
+    Accuracies are means over the runs that were completed, as in the paper, and so is everything that is said of units.
+    """
     seeds = ", ".join(str(r["seed"]) for r in results)
     out = Table(title=f"{results[0]['sequence']}: {label}, seeds {seeds}", title_justify="left")
     trials = "accuracy" in results[0]["overall"]
@@ -80,19 +83,26 @@ def summary(results: list[dict[str, Any]], label: str) -> Table:
     for heading in ("task", *headings, "units"):
         out.add_column(heading, justify="left" if heading == "task" else "right", no_wrap=True)
     middle = spread if trials else lambda values: str(quartiles(values))
-    for rows in zip(*(r["tasks"] for r in results), strict=True):
-        scores = (middle([row[when][m] for row in rows]) for when, m in asked)
-        units = float(np.median([sum(row["units"].values()) for row in rows]))
-        out.add_row(rows[0]["name"], *scores, f"{units:g}")
-    overall = (middle([r["overall"][m] for r in results]) for m in results[0]["overall"])
+    whole = finished(results)
+    scored = whole if trials else results
+    for i, row in enumerate(results[0]["tasks"]):
+        scores = (middle([r["tasks"][i][when][m] for r in scored]) for when, m in asked)
+        units = float(np.median([sum(r["tasks"][i]["units"].values()) for r in whole]))
+        out.add_row(row["name"], *scores, f"{units:g}")
+    overall = (middle([r["overall"][m] for r in scored]) for m in results[0]["overall"])
     out.add_section()
-    units = float(np.median([r["units"] for r in results]))
+    units = float(np.median([r["units"] for r in whole]))
     out.add_row("overall (mean)" if trials else "overall (worst)", "", *overall, f"{units:g}", style="bold")
     complete = sum(r["completed"] for r in results)
     minutes = float(np.median([r["seconds"] for r in results])) / 60
     how = "mean +- standard deviation" if trials else "median +upper -lower quartile"
     out.caption = f"{how}; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
     return out
+
+
+def finished(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The runs that were completed; all of them where none was."""
+    return [r for r in results if r["completed"]] or results
 
 
 def spread(accuracies: list[float]) -> str:
@@ -113,7 +123,7 @@ def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
         middle = [[quartiles([r["tasks"][i][w]["d_stsp"] for r in results]).median for w in ("own", "final")]
                   for i in range(len(first["tasks"]))]  # fmt: skip
         overall = (quartiles([r["overall"][m] for r in results]).median for m in ("d_stsp", "d_h"))
-        units = f"{float(np.median([r['units'] for r in results])):g}"
+        units = f"{float(np.median([r['units'] for r in finished(results)])):g}"
         complete = sum(r["completed"] for r in results)
         seeds = f"{len(results)}" if complete == len(results) else f"{complete}/{len(results)}"
         minutes = float(np.median([r["seconds"] for r in results])) / 60
@@ -124,13 +134,14 @@ def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
 
 def _accuracies(groups: dict[str, list[dict[str, Any]]]) -> Table:
     """The same for accuracies: own -> final on average over the tasks, and the part of the units in use."""
-    out = Table(title="cognitive: means over seeds", title_justify="left")
+    out = Table(title="cognitive: means over the completed seeds", title_justify="left")
     for heading in ("", "accuracy own", "final", "capacity", "seeds", "minutes"):
         out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
     for label, results in groups.items():
-        own = spread([float(np.mean([row["own"]["accuracy"] for row in r["tasks"]])) for r in results])
-        final = spread([r["overall"]["accuracy"] for r in results])
-        capacity = spread([r["units"] / r["config"]["network"]["M"] for r in results])
+        whole = finished(results)
+        own = spread([float(np.mean([row["own"]["accuracy"] for row in r["tasks"]])) for r in whole])
+        final = spread([r["overall"]["accuracy"] for r in whole])
+        capacity = spread([r["units"] / r["config"]["network"]["M"] for r in whole])
         complete = sum(r["completed"] for r in results)
         minutes = float(np.median([r["seconds"] for r in results])) / 60
         out.add_row(label, own, final, capacity, f"{complete}/{len(results)}", f"{minutes:.1f}")
