@@ -180,9 +180,7 @@ class Model:
         number = len(self._known)
         config = self._config(_asked(epochs, units, tolerance), _own(task))
         if config.allocation == "price" and (units, tolerance) != (None, None):
-            raise CrugError(
-                "units and tolerance are the path's; under a price (settings: allocation) set prices instead"
-            )
+            raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         method = Crug(config)
         method.remedy = f"add some: model.grow({2 * task.dim + 32}), or crug grow FILE {2 * task.dim + 32}"
         network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
