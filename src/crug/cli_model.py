@@ -19,7 +19,7 @@ from rich.table import Table
 from crug import store
 from crug.errors import CrugError
 from crug.methods.crug import CrugConfig
-from crug.model import Model, load
+from crug.model import UNITS, Model, load
 from crug.proof import digest_of
 from crug.report.terminal import Live, console, say, shown
 from crug.tasks.files import Recording, read
@@ -54,7 +54,7 @@ def learn(
     cut: Annotated[int, typer.Option(min=0, help="Samples to cut from both ends.")] = 0,
     lags: Lags = None,
     fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
-    size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = 160,
+    size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = UNITS,
     seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
 ) -> None:
     """Add recordings to a model; the file is made if there is none.

@@ -1,6 +1,6 @@
 """A model for life: recordings are added one after another, over months, and each can be had back.
 
-    model = crug.Model(units=160, seed=0)
+    model = crug.Model(seed=0)
     model.learn(x, name="monday", dt=0.01)
     model.rollout("monday", 5_000)
     model.save("lab.crug")
@@ -35,6 +35,8 @@ from crug.tasks import Task
 from crug.tasks.recordings import Scale, make_task, time_scale
 
 FORMAT = 1
+UNITS = 512
+"""Of a new model: room for some twenty recordings. Free units cost nothing but their place in the file."""
 BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
 NETWORK, ENCODER, GROWTH = 0, 3, 4
@@ -100,7 +102,7 @@ class Model:
     """
 
     def __init__(
-        self, units: int = 160, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
+        self, units: int = UNITS, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
     ):
         self.seed, self.settings = seed, dict(settings or {})
         P = units // 2 if relu is None else relu
