@@ -50,6 +50,7 @@ class TrainingConfig(Section):
     lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-5
     gate_lr: Annotated[Positive, Field(description="learning rate of the gates, the same throughout")] = 2e-3
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
+    starts: Annotated[int, Field(ge=2, description="free rollouts by which a checkpoint is scored")] = 5
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
 
 

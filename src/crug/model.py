@@ -39,6 +39,8 @@ UNITS = 512
 """Of a new model: room for some twenty recordings. Free units cost nothing but their place in the file."""
 BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
+STARTS = 10
+"""Rollouts by which a checkpoint is scored. With five, the best of many was at times the one with the luckiest starts."""
 NETWORK, ENCODER, GROWTH = 0, 3, 4
 """Streams of randomness."""
 PROGRESS = "crug-progress"
@@ -375,7 +377,8 @@ def _own(task: Task) -> dict[str, Any]:
     """The settings that follow from the recording."""
     interval, window = time_scale(task.train)
     pieces = np.diff([0, *task.breaks, len(task.train)])
-    return {"training": {"interval": interval, "window": min(window, int(pieces.min()) // 2), "batches": BATCHES}}
+    window = min(window, int(pieces.min()) // 2)
+    return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": STARTS}}
 
 
 def pieces_of(x: Any) -> list[Any]:

@@ -214,7 +214,7 @@ def make_bench(
     else:
         draw = _rng(config, WINDOWS, number)
         windows = make_windows(network, opening.feeders, task.train, recipe, draw, task.breaks)
-        scorer = TrainingScore(task)
+        scorer = TrainingScore(task, config.training.starts)
         others = tuple(make_view(network, block, r.readout, r.pieces, recipe) for r in rehearsals)
     _check_pool(task, len(windows.starts), recipe)
     extra = method.recall(memory, block)

@@ -33,7 +33,7 @@ class EwcConfig(RunConfig):
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "blgf": {"strength": 10.0},
-        "cognitive": {"strength": 4e5},
+        "cognitive": {"strength": 1e5, "training": {"lr": 0.1}},
     }
     search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1.0, 1e5)}
 
