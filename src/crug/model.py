@@ -40,7 +40,7 @@ UNITS = 512
 BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
 STARTS = 10
-"""Rollouts by which a checkpoint is scored. With five, the best of many was at times the one with the luckiest starts."""
+"""Rollouts by which a checkpoint is scored. Of five, the best of many checkpoints at times had the luckiest starts."""
 NETWORK, ENCODER, GROWTH = 0, 3, 4
 """Streams of randomness."""
 PROGRESS = "crug-progress"
