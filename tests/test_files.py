@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from crug.cli import app
 from crug.errors import CrugError
 from crug.model import Model
+from crug.tasks import load_recording
 from crug.tasks.files import filled, read
-from crug.tasks.recordings import first_zero, make_task, memory_length, shaped, time_scale
+from crug.tasks.recordings import first_zero, make_task, memory_length, parting_time, shaped, time_scale
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 
@@ -217,7 +218,23 @@ def test_the_time_scale_follows_the_sampling():
     assert coarse[1] == 200
     assert fine[0] > 16
     assert fine[1] > 200
+    assert parting_time(wave(100)) == np.inf
     assert memory_length(wave(100)) == pytest.approx(100 * np.arccos(np.exp(-1)) / (2 * np.pi), abs=1)
+
+
+def test_chaos_is_forced_more_often_however_it_is_observed():
+    """Lorenz' exponent is 0.9: neighbours part by a factor e in 111 samples of 0.01, at first faster than that."""
+    x = load_recording("lorenz", 0).train
+    full = parting_time(x)
+    assert 40 < full < 120
+    assert parting_time(x[::4]) == pytest.approx(full / 4, rel=0.4)
+    assert parting_time(x[:, :1]) == pytest.approx(full, rel=0.4)
+    assert parting_time(x[:10_000], range(500, 10_000, 500)) == pytest.approx(full, rel=0.4)
+    noisy = x + 0.05 * np.random.default_rng(0).normal(size=x.shape)
+    assert parting_time(noisy) >= full
+    assert time_scale(x)[0] == 16
+    assert time_scale(x[::8])[0] < 6
+    assert parting_time(x[:200], (50, 100, 150)) == np.inf  # nothing can be said
 
 
 ODD = ["", "NaN", "x", "-", "1e999", '"', "1,2"]

@@ -375,7 +375,7 @@ def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> di
 
 def _own(task: Task) -> dict[str, Any]:
     """The settings that follow from the recording."""
-    interval, window = time_scale(task.train)
+    interval, window = time_scale(task.train, task.breaks)
     pieces = np.diff([0, *task.breaks, len(task.train)])
     window = min(window, int(pieces.min()) // 2)
     return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": STARTS}}
