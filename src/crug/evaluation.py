@@ -18,7 +18,7 @@ from crug.block import Block, Params, system
 from crug.data import make_trials
 from crug.dynamics import driven, rollout
 from crug.metrics import BinnedReference, MixtureReference, kl, power_spectrum, spectral_distance
-from crug.metrics.hellinger import SIGMA
+from crug.metrics.hellinger import smoothing
 from crug.network import Network, encode
 from crug.tasks import AnyTask, Task, TrialTask
 from crug.tasks.cognitive import Trials, correct
@@ -112,7 +112,7 @@ def attractor(network: Network, number: int, task: Task) -> Score:
     generated = free_run(network, number, x0, steps, skip)
     truth = BinnedReference(task.test) if task.dim <= BINNED else MixtureReference(task.test)
     length = min(SPECTRUM, len(task.test), steps - skip)
-    sigma = SIGMA * length / SPECTRUM
+    sigma = smoothing(length)
     spectrum = power_spectrum(task.test[:length], sigma)
     return Score(
         _median(truth.divergence(g) for g in generated),
@@ -165,7 +165,7 @@ class TrainingScore:
         self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
         cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
         self.space = _BinnedPieces(x, cuts) if task.dim <= BINNED else _MixturePieces(cuts)
-        self.sigma = SIGMA * length / SPECTRUM
+        self.sigma = smoothing(length)
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])
         others = [twice[(i + 1) * length : (i + 1) * length + self.steps - self.skip] for i in range(pieces)]

@@ -9,7 +9,12 @@ import scipy.fft
 from scipy.ndimage import gaussian_filter1d
 
 SIGMA = 20
-"""Width of the spectral smoothing in bins, for spectra of 20,000 samples."""
+"""Width of the spectral smoothing in bins."""
+
+
+def smoothing(samples: int) -> float:
+    """The width for spectra of so many samples: the usual one, less where that would leave hardly any spectrum."""
+    return min(SIGMA, samples / 50)
 
 
 def power_spectrum(x: np.ndarray, sigma: float = SIGMA) -> np.ndarray | None:
