@@ -24,10 +24,11 @@ from crug.phases import Outcome, Phase
 
 PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
-
-
-PATH_COGNITIVE = {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}}
-"""The same for the cognitive tasks."""
+PATH_PRESETS: dict[str, dict[str, Any]] = {
+    "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}},
+    "gait": {"training": {"batches": 31}},
+}
+"""The same for the cognitive tasks, and for gait: four steps to a pass over a subject are too few for a rung."""
 
 
 class GatesConfig(Section):
@@ -79,8 +80,7 @@ class CrugConfig(RunConfig):
         if not isinstance(values, dict):
             return values
         if values.get("allocation", "path") == "path":
-            if family_of(values) == "cognitive":
-                values = with_defaults(values, PATH_COGNITIVE)
+            values = with_defaults(values, PATH_PRESETS.get(family_of(values), {}))
             values = with_defaults(values, PATH_DEFAULTS)
         return with_defaults(values, {"training": {"range_weight": 100.0}})
 
