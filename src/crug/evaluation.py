@@ -24,7 +24,7 @@ from crug.tasks import AnyTask, Task, TrialTask
 from crug.tasks.cognitive import Trials, correct
 from crug.training import answers
 
-STARTS, STEPS, SPECTRUM = 5, 40_000, 20_000
+STARTS, SPECTRUM = 5, 20_000
 BINNED = 3
 """Most dimensions that are binned."""
 
@@ -152,23 +152,24 @@ class _MixturePieces:
 class TrainingScore:
     """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
 
-    Rollouts are half as long again as a piece, after a transient of half a piece, as in the paper (40,000 steps less
-    10,000 against 20,000). Every rollout is compared with every piece. `floor` is the same number for the pieces'
-    own neighbours in place of rollouts: a perfect model scores about that, and nothing can be told below it.
+    Rollouts are as long as in that measure, pieces have up to 20,000 samples. Every rollout is compared with every
+    piece. `floor` is the same number for what follows each piece in the recording, in place of rollouts: of a long
+    recording a perfect model scores about that, and nothing can be told below it.
     """
 
     def __init__(self, task: Task, starts: int = STARTS, pieces: int = 5, hellinger_weight: float = 5.0):
         x = np.asarray(task.train, np.float64)
         length = self.length = min(SPECTRUM, len(x) // pieces)
         self.weight = hellinger_weight
-        self.steps, self.skip = 2 * length, length // 2
+        self.steps, self.skip = task.rollout
         self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
         cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
         self.space = _BinnedPieces(x, cuts) if task.dim <= BINNED else _MixturePieces(cuts)
         self.sigma = smoothing(length)
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])
-        others = [twice[(i + 1) * length : (i + 1) * length + self.steps - self.skip] for i in range(pieces)]
+        rest = min(self.steps - self.skip, (pieces - 1) * length)
+        others = [twice[(i + 1) * length : (i + 1) * length + rest] for i in range(pieces)]
         self.floor = self.total(self._mean(others, own=True))
 
     names = Score._fields

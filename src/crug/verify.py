@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from crug import store
-from crug.evaluation import STARTS, STEPS, free_run, respond
+from crug.evaluation import STARTS, free_run, respond
 from crug.model import load
 from crug.network import Network, from_arrays
 from crug.proof import machine
+from crug.tasks.base import STEPS
 
 
 def verify_model(file: Path) -> Iterator[tuple[str, bool]]:

@@ -8,6 +8,8 @@ import numpy as np
 
 TESTED = 20_000
 """Most samples of a test part that a rollout is measured by."""
+STEPS, TRANSIENT = 40_000, 10_000
+"""Steps of a rollout that is measured, and how many of the first are dropped."""
 
 
 @dataclass(frozen=True)
@@ -15,8 +17,9 @@ class Task:
     """A recording of an autonomous system.
 
     `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
-    several trajectories, `breaks` says at which samples a new one begins. `transient` steps are dropped from a rollout
-    before it is compared with the test data; by default half as many as these have.
+    several trajectories, `breaks` says at which samples a new one begins. `rollout` is how many steps a rollout has
+    that is compared with the test data, and how many of the first are dropped. It is long even where the recording is
+    short: what a rollout did not have the time to visit says nothing about its attractor.
     """
 
     name: str
@@ -25,14 +28,7 @@ class Task:
     test: np.ndarray
     dt: float
     breaks: tuple[int, ...] = ()
-    transient: int | None = None
-
-    @property
-    def rollout(self) -> tuple[int, int]:
-        """(steps, of which transient) of a rollout that is compared with the test data: half as long again."""
-        length = min(TESTED, len(self.test))
-        skip = length // 2 if self.transient is None else self.transient
-        return skip + length + length // 2, skip
+    rollout: tuple[int, int] = (STEPS, TRANSIENT)
 
     @property
     def dim(self) -> int:

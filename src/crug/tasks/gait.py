@@ -27,7 +27,8 @@ SUBJECTS = tuple(f"{group}{i + 1}" for group, count in GROUPS.items() for i in r
 POOR = ("als4", "als5", "als12", "park11", "park14", "hunt13", "hunt14")
 """Records with dropouts or other defects."""
 RATE, CUT, DECIMATE, LAGS = 300, 20, 4, (20, 40)
-TRAIN, TEST, TRANSIENT = 14_000, 5_000, 5_000
+TRAIN, TEST = 14_000, 5_000
+ROLLOUT = 12_500, 5_000
 
 SEQUENCES = {"gait": tuple(f"{group}{i}" for i in (1, 2, 3) for group in GROUPS)} | {
     f"gait-{group}": tuple(f"{group}{i}" for i in (1, 2, 3)) for group in GROUPS
@@ -46,7 +47,7 @@ def load(subject: str) -> Task:
     train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
     group = subject.rstrip("0123456789")
     title = f"{TITLES[group]} {subject.removeprefix(group)}"
-    return Task(subject, title, train, test, DECIMATE / RATE, transient=TRANSIENT)
+    return Task(subject, title, train, test, DECIMATE / RATE, rollout=ROLLOUT)
 
 
 def folder() -> Path:

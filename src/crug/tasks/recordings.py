@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy.signal import decimate as anti_aliased
-from scipy.spatial import cKDTree
+from scipy.spatial import KDTree
 
 from crug.errors import CrugError
 from crug.tasks.base import TESTED, Task
@@ -157,7 +157,7 @@ def parting_time(x: np.ndarray, breaks: Sequence[int] = ()) -> float:
     if len(time) < 100 or horizon < 4:
         return np.inf
     asked = np.linspace(0, len(time) - 1, min(1_000, len(time))).astype(int)
-    found = cKDTree(pasts).query(pasts[asked], k=min(60, len(time)))[1]
+    found = np.asarray(KDTree(pasts).query(pasts[asked], k=min(60, len(time)))[1])
     far = np.abs(time[found] - time[asked, None]) > apart
     some = far.any(axis=1)
     if not some.any():
