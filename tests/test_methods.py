@@ -436,7 +436,7 @@ def test_clnp_prunes_to_the_largest_threshold_within_the_margin():
     assert np.isinf(active[:2]).all()
     assert active[7] == 0
     free = system(network, block, Objective().effective(state.params, block.fixed, {}))
-    z = np.abs(lesson.scorer.run(*free, np.arange(20))).mean(axis=(0, 1))
+    z = np.abs(lesson.scorer.run(*free, np.arange(20))).mean(axis=(0, 1), dtype=np.float64)
     np.testing.assert_allclose(active[2:], z[2:] / z[:2].mean(), rtol=1e-4)
 
     def score(keep):
