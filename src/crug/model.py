@@ -36,7 +36,7 @@ from crug.tasks.recordings import Scale, make_task, time_scale
 
 FORMAT = 1
 UNITS = 512
-"""Of a new model: room for some twenty recordings. Free units cost nothing but their place in the file."""
+"""Of a new model: room for some fifteen recordings. Free units cost nothing but their place in the file."""
 BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
 STARTS = 10

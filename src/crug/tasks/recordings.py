@@ -148,8 +148,8 @@ def parting_time(x: np.ndarray, breaks: Sequence[int] = ()) -> float:
     """
     x = np.asarray(x[:50_000], np.float64)
     lag, apart = max(1, memory_length(x) // 2), 2 * first_zero(x)
-    ends = np.array([b for b in (*breaks, len(x)) if b <= len(x)] or [len(x)])
-    horizon = min(200, int(np.diff([0, *ends]).min()) // 2)
+    ends = np.array([*(b for b in breaks if b < len(x)), len(x)])
+    horizon = min(200, int(np.median(np.diff([0, *ends]))) // 2)
     pasts = np.concatenate([x[2 * lag :], x[lag:-lag], x[: -2 * lag]], axis=1)
     time = np.arange(2 * lag, len(x))
     left = ends[np.minimum(np.searchsorted(ends, time, side="right"), len(ends) - 1)] - time
