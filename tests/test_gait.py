@@ -8,7 +8,7 @@ import pytest
 
 from crug.errors import CrugError
 from crug.metrics import MixtureReference
-from crug.report.gait import forgetting, joint_against_groups
+from crug.report.gait import by_group, forgetting, joint_against_groups
 from crug.tasks import SEQUENCES, gait, load
 
 REAL = Path(__file__).parents[2] / "shared" / "gaitndd"
@@ -122,3 +122,16 @@ def test_joint_against_groups_with_p_values_and_relative_forgetting():
     assert cells[3][0] == f"{mannwhitneyu(ours, theirs).pvalue:.2g}"
     assert (cells[4][0], cells[5][0]) == ("22", "42")
     assert forgetting(joint) == pytest.approx(10)
+
+
+def test_medians_over_the_subjects_of_each_group_and_then_over_seeds():
+    scores = {"control1": 1.0, "control2": 3.0, "control3": 10.0, "als1": 20.0}
+    runs = [fake("gait", s, {name: score + s for name, score in scores.items()}, 10) for s in range(3)]
+    table = by_group({"crug": runs})
+    assert table is not None
+    cells = {str(column.header): next(iter(column.cells)) for column in table.columns}
+    assert set(cells) == {"", "Control", "ALS", "all", "D_H", "units", "forgetting"}
+    assert str(cells["Control"]).startswith(f"{1.1 * 4:.2f}+")
+    assert str(cells["all"]).startswith(f"{1.1 * (4 + 11) / 2:.2f}+")
+    assert (cells["units"], cells["forgetting"]) == ("44", "+10.0 %")
+    assert by_group({"crug": [*runs, fake("vlrc", 0, {"lorenz": 1.0}, 10)]}) is None

@@ -11,7 +11,7 @@ import typer
 from crug import cli_model, methods, store
 from crug.config import IDENTITY, RunConfig, build, departures, keys
 from crug.errors import CrugError
-from crug.report.gait import joint_against_groups
+from crug.report.gait import by_group, joint_against_groups
 from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
 from crug.sequence import run as run_sequence
 from crug.tasks import SEQUENCES, SYSTEMS, TASKS, gait
@@ -68,7 +68,7 @@ def run(
     settings = _settings(chosen.Config, sequence, tasks, method, seed, epochs, config, set_ or [])
     out = out or Path("runs") / f"{settings.sequence}-{Path(method).stem}-{seed}"
     result = _run(chosen, settings, out)
-    console.print(table(result))
+    _print_one(result)
     say(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")
 
 
@@ -140,7 +140,7 @@ def show(
     if figure:
         _draw_task_by_task(kinds, figure)
     if len(results) == 1:
-        console.print(table(results[0]))
+        _print_one(results[0])
         return
     sequences = list(dict.fromkeys(name for name, _ in kinds))
     for sequence in sequences:
@@ -150,10 +150,18 @@ def show(
                 console.print(summary(group, label))
         if len(same) > 1:
             print_wide(comparison(same))
+        if groups := by_group(same):
+            print_wide(groups)
     for label in dict.fromkeys(label for _, label in kinds):
         alike = [result for (_, name), group in kinds.items() if name == label for result in group]
         if gait_table := joint_against_groups(alike):
             print_wide(gait_table)
+
+
+def _print_one(result: dict[str, Any]) -> None:
+    console.print(table(result))
+    if groups := by_group({_label(result): [result]}):
+        print_wide(groups)
 
 
 def _draw_task_by_task(kinds: dict[tuple[str, str], list[dict[str, Any]]], figure: Path) -> None:

@@ -1,4 +1,4 @@
-"""The gait comparison of the paper's appendix A.9: one model for all subjects against one for every group."""
+"""Gait runs as the paper's appendix A.9 sums them up: group by group, and one model for all against one for each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from rich.table import Table
 from scipy.stats import mannwhitneyu
 
 from crug.metrics import quartiles
-from crug.tasks.gait import GROUPS, TITLES
+from crug.report.terminal import shown
+from crug.tasks.gait import GROUPS, SUBJECTS, TITLES
 
 Results = list[dict[str, Any]]
 
@@ -19,6 +20,28 @@ def forgetting(results: Results) -> float:
     rows = [row for result in results for row in result["tasks"]]
     pairs = [(row["own"]["d_stsp"], row["final"]["d_stsp"]) for row in rows]
     return float(np.median([100 * (final / own - 1) if np.isfinite(own) else 0.0 for own, final in pairs]))
+
+
+def by_group(kinds: dict[str, Results]) -> Table | None:
+    """A row for each kind of runs: the medians over the subjects of every group, and over all subjects.
+
+    Each is the median and quartiles over seeds of a run's own median. None where a run has other tasks than gait.
+    """
+    results = [r for group in kinds.values() for r in group]
+    if not all(row["name"] in SUBJECTS for r in results for row in r["tasks"]):
+        return None
+    groups = [g for g in GROUPS if any(_scores([r], g) for r in results)]
+    out = Table(title="gait: medians over subjects", title_justify="left")
+    for heading in ("", *(TITLES[g] for g in groups), "all", "D_H", "units", "forgetting"):
+        out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+    for label, runs in kinds.items():
+        scores = [[float(np.median(_scores([r], g))) for r in runs if _scores([r], g)] for g in (*groups, "")]
+        spectra = [float(np.median([row["final"]["d_h"] for row in r["tasks"]])) for r in runs]
+        cells = (_middle(found) if found else "" for found in (*scores, spectra))
+        units = f"{float(np.median(_units(runs, ''))):g}"
+        out.add_row(label, *cells, units, f"{forgetting(runs):+.1f} %")
+    out.caption = "D_stsp, median +upper -lower quartile over seeds; forgetting is its relative increase"
+    return out
 
 
 def joint_against_groups(results: Results) -> Table | None:
@@ -51,6 +74,7 @@ def joint_against_groups(results: Results) -> Table | None:
 
 
 def _scores(results: Results, group: str) -> list[float]:
+    """The final scores of a group's subjects; of all subjects where no group is named."""
     return [row["final"]["d_stsp"] for r in results for row in r["tasks"] if row["name"].startswith(group)]
 
 
@@ -59,6 +83,10 @@ def _units(results: Results, group: str) -> list[float]:
     return [
         float(sum(sum(row["units"].values()) for row in r["tasks"] if row["name"].startswith(group))) for r in results
     ]
+
+
+def _middle(values: list[float]) -> str:
+    return str(quartiles(values)) if len(values) > 1 else shown(values[0])
 
 
 def _compared(sides: list[list[float]], digits: int = 2) -> tuple[str, str, str]:
