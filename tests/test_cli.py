@@ -121,6 +121,9 @@ def test_lists_as_json():
     settings = {s["key"]: s["default"] for s in methods[0]["settings"]}
     assert settings["gates.threshold"] == 0.5
     assert settings["training.range_weight"] == 100.0
+    ewc = next(m for m in methods if m["name"] == "ewc")
+    strength = next(s for s in ewc["settings"] if s["key"] == "strength")
+    assert (strength["default"], strength["on"]["blgf"], strength["search"]) == (4214.16, 10.0, [1, 1e5])
 
 
 def test_a_toml_file_is_read_and_set_wins(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from pathlib import Path
 from typing import Annotated, Any
@@ -208,19 +209,18 @@ def sequences(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] 
 
 @app.command("methods")
 def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
-    """The methods with their settings, as --set takes them."""
+    """The methods with their settings, as --set takes them, and their defaults."""
     listed = []
     for name, method in methods.METHODS.items():
-        example = method.Config.model_validate({"sequence": "vlrc", "tasks": SEQUENCES["vlrc"], "method": name})
-        values = example.model_dump(mode="json")
+        values = {sequence: _defaults(method.Config, name, sequence) for sequence in ("vlrc", *OTHERS)}
         settings = []
         for key, field in keys(method.Config).items():
             if key in IDENTITY:
                 continue
-            value: Any = values
-            for part in key.split("."):
-                value = value[part]
-            setting = {"key": key, "default": value, "description": field.description or ""}
+            default = values["vlrc"][key]
+            setting = {"key": key, "default": default, "description": field.description or ""}
+            if own := {sequence: values[sequence][key] for sequence in OTHERS if values[sequence][key] != default}:
+                setting["on"] = own
             if key in method.Config.search:
                 setting["search"] = list(method.Config.search[key])
             settings.append(setting)
@@ -239,8 +239,21 @@ def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON."
                 _print_setting(setting)
 
 
+OTHERS = ("blgf", "gait", "cognitive")
+"""Sequences on which some settings have other defaults."""
+
+
+def _defaults(model: type[RunConfig], method: str, sequence: str) -> dict[str, Any]:
+    """The defaults of all settings on a sequence, by key."""
+    values = model.model_validate({"sequence": sequence, "tasks": SEQUENCES[sequence], "method": method})
+    plain = values.model_dump(mode="json")
+    return {key: functools.reduce(lambda part, name: part[name], key.split("."), plain) for key in keys(model)}
+
+
 def _print_setting(setting: dict[str, Any]) -> None:
     text = setting["description"]
+    if "on" in setting:
+        text += "; " + ", ".join(f"{value} on {sequence}" for sequence, value in setting["on"].items())
     if "search" in setting:
         text += "; searched from {:g} to {:g}".format(*setting["search"])
     say(f"  {setting['key']:24s} {setting['default']!s:8s} {text}")

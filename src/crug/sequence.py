@@ -217,6 +217,11 @@ def make_bench(
         scorer = TrainingScore(task, config.training.starts)
         others = tuple(make_view(network, block, r.readout, r.pieces, recipe) for r in rehearsals)
     _check_pool(task, len(windows.starts), recipe)
+    if not all(len(view.windows.starts) for view in others):
+        raise CrugError(
+            f"{task.name}: no window of {recipe.window} steps fits into what {config.method} rehearses; "
+            "set training.window lower"
+        )
     extra = method.recall(memory, block)
     return Bench(network, windows, method.objective, recipe, scorer, method.threshold, others, extra)
 

@@ -20,12 +20,12 @@ from crug.block import Block, Fixed, Params, State, compact, system
 from crug.config import NonNegative, RunConfig, Section
 from crug.evaluation import TrialScore
 from crug.methods.base import Lesson, Memory
-from crug.methods.isolating import Isolating
+from crug.methods.isolating import FEWEST, Isolating
 from crug.network import Network
 from crug.training import Objective, answers
 
 GRID = np.logspace(-6, 1, 36)
-"""Thresholds that are tried: five a decade, from nothing pruned to all but the readouts."""
+"""Thresholds that are tried: five a decade, up to ten times as active as the readouts."""
 
 
 class L1Config(Section):
@@ -89,7 +89,7 @@ class Clnp(Isolating):
         kept, best = None, whole
         for threshold in GRID:
             keep = np.flatnonzero(active > threshold)
-            if kept is not None and len(keep) == len(kept):
+            if len(keep) < FEWEST or (kept is not None and len(keep) == len(kept)):
                 continue
             block, state = compact(network, lesson.block, State(lesson.params, (), {}), keep)
             kept = keep

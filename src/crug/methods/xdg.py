@@ -27,7 +27,7 @@ class XdgConfig(RunConfig):
     masked: Annotated[Share, Field(description="chance that a unit is off for a task")] = 0.94
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"blgf": {"masked": 0.95}, "cognitive": {"masked": 0.8}}
-    search: ClassVar[dict[str, tuple[float, float]]] = {"masked": (0.05, 0.95)}
+    search: ClassVar[dict[str, tuple[float, float]]] = {"masked": (0.08, 0.95)}
 
 
 class Xdg(Shared):
