@@ -1,5 +1,6 @@
 """Recordings from files: what is right is read, what is wrong is said with its place, never with a traceback."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -16,6 +17,7 @@ from crug.tasks.files import filled, read
 from crug.tasks.recordings import first_zero, make_task, memory_length, parting_time, shaped, time_scale
 
 X = np.random.default_rng(0).normal(size=(50, 3))
+LONG = np.random.default_rng(1).normal(size=(1_200, 2))
 
 
 def write(path, x=X, header=None, delimiter=","):
@@ -88,15 +90,72 @@ def test_a_time_column_is_the_clock(tmp_path):
     found = read(write(tmp_path / "r.csv", np.concatenate([rounded, X], axis=1), ["Time (s)", "x", "y", "z"]))
     assert found.dt == pytest.approx(1 / 300, rel=1e-2)
     t[30:] += 0.02
-    with pytest.raises(CrugError, match=r"r\.csv: the interval between samples is 0\.02 but 0\.04 at sample 31"):
+    with pytest.raises(CrugError, match=r"r\.csv: column 'time': the interval between samples is 0\.02 but 0\.04 at"):
         read(write(tmp_path / "r.csv", np.concatenate([t, X], axis=1), ["time", "x", "y", "z"]))
 
 
 def test_columns_are_chosen_by_place_or_name_before_anything_else_is_looked_at(tmp_path):
     (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n1,2,b,6\n9,4,c,3\n")
-    found = read(tmp_path / "r.csv", columns=["2", "y"])
+    with pytest.warns(UserWarning, match="'time' is not used as a clock: the interval between samples is"):
+        found = read(tmp_path / "r.csv", columns=["2", "y"])
     assert found.values.tolist() == [[1, 5], [2, 6], [4, 3]]
-    assert found.columns == ("x", "y")
+    assert (found.columns, found.dt) == (("x", "y"), None)
+    (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n2,2,b,6\n4,4,c,3\n")
+    found = read(tmp_path / "r.csv", columns=["y", "x"])
+    assert found.values.tolist() == [[5, 1], [6, 2], [3, 4]]
+    assert (found.columns, found.dt) == (("y", "x"), 2)
+    assert read(tmp_path / "r.csv", columns=["time", "x"]).columns == ("time", "x")
+
+
+@pytest.mark.parametrize(
+    ("header", "times", "decimals"),
+    [
+        (["Time_ms", "x", "y"], np.arange(50) / 0.3, 0),
+        (None, np.arange(50) / 300, 4),
+        (["# time", "x", "y"], np.arange(50) / 300, 4),
+        (["moment", "x", "y"], 1.7e9 + np.arange(50) / 1000, 3),
+    ],
+)
+def test_a_clock_is_never_data(tmp_path, header, times, decimals):
+    """By its name it says the interval; without one it is refused, however coarsely it was rounded."""
+    table = np.concatenate([np.round(times, decimals)[:, None], X[:, :2]], axis=1)
+    file = write(tmp_path / "r.csv", table, header)
+    if header and "ime" in header[0]:
+        found = read(file)
+        assert found.columns == ("x", "y")
+        assert found.dt == pytest.approx(times[1] - times[0], rel=1e-2)
+    else:
+        with pytest.raises(CrugError, match="rises evenly, like a clock or an index; call it time"):
+            read(file)
+
+
+def test_an_array_called_time_is_the_clock_and_a_second_recording_is_refused(tmp_path):
+    from scipy.io import savemat
+
+    t = 0.5 * np.arange(50)
+    savemat(tmp_path / "r.mat", {"t": t, "x": X, "rate": 2.0, "note": "abc"})
+    np.savez(tmp_path / "r.npz", t=t, x=X[:, 0], note=np.array(["a"] * 99))
+    for file, dim in (("r.mat", 3), ("r.npz", 1)):
+        found = read(tmp_path / file)
+        assert (found.values.shape, found.dt) == ((50, dim), 0.5)
+    np.savez(tmp_path / "r.npz", x=X, y=X[:, :2])
+    savemat(tmp_path / "r.mat", {"z": X + 1j, "w": X[:20]})
+    with pytest.raises(CrugError, match=r"several arrays of 50 samples \(x, y\)"):
+        read(tmp_path / "r.npz")
+    with pytest.raises(CrugError, match="holds complex128, not numbers"):
+        read(tmp_path / "r.mat")
+
+
+def test_parquet_columns_that_are_no_numbers_are_named(tmp_path):
+    import pyarrow as pa
+    from pyarrow.parquet import write_table
+
+    words = pa.array(["a", "b"] * 25)
+    for odd in (words.dictionary_encode(), pa.array([[1.0]] * 50), pa.array([{"a": 1}] * 50), words):
+        write_table(pa.table({"x": X[:, 0], "odd": odd}), tmp_path / "r.parquet")
+        with pytest.raises(CrugError, match=r"column 'odd' is .*, not numbers; leave it out with --columns"):
+            read(tmp_path / "r.parquet")
+        assert read(tmp_path / "r.parquet", columns=["x"]).values.shape == (50, 1)
 
 
 def test_a_lost_row_is_a_missing_value_and_not_a_shorter_recording(tmp_path):
@@ -127,7 +186,12 @@ def bad(tmp_path, text, name="r.csv"):
         ("a,b\n1,2\n3,2\n5,2\n", "column 'b' is constant"),
         ("a,b\n1,1\n3,3\n5,5\n", "columns 'a' and 'b' are equal"),
         ("a,b\n1,2\n3,inf\n5,2\n", "column 'b' is infinite at sample 2"),
-        (b"\xff\xfe\x00\x01", "not text"),
+        ("x,y\n1,2\n3,5\n4,1,9,9\n7,3\n", "row 4 has 4 columns, the first row has 2"),
+        ("x,y\n1,0.5,2.5\n2,0.1,2.9\n3,0.7,2.2\n", "row 2 has 3 columns, the first row has 2"),
+        ("0,5;1,25\n0,7;1,5\n", r"row 2, column 1 is '0,7', not a number; write decimals with a point"),
+        ("x,time\n3,2\n1,1\n2,0\n", "column 'time': time does not go on at sample 2"),
+        (b"\xff\xfe\x00\x01", "not text in UTF-8"),
+        ("x (\u00b5V),y\n1,2\n".encode("latin-1"), "save it as UTF-8"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(tmp_path, text, message):
@@ -142,7 +206,7 @@ def test_other_files_that_cannot_be_read(tmp_path):
     for name, message in {
         "o.npy": "cannot be read",
         "wide.npy": "3 rows and 50 columns; time runs down the rows",
-        "two.npz": "several arrays of the same size",
+        "two.npz": "several arrays of 50 samples",
         "missing.csv": "there is no such file",
     }.items():
         with pytest.raises(CrugError, match=message):
@@ -249,12 +313,13 @@ def model_file(tmp_path_factory):
     return file
 
 
-def attempt(model_file, file):
+def attempt(model_file, file, match=""):
     """Learning from a malformed file: one line that names it, exit code not zero, the model as it was."""
     before = model_file.read_bytes()
     result = CliRunner().invoke(app, ["learn", str(model_file), str(file)])
     assert isinstance(result.exception, CrugError), (result.exception, result.output)
     assert file.stem in str(result.exception)
+    assert re.search(match, str(result.exception))
     assert "\n" not in str(result.exception)
     assert model_file.read_bytes() == before
 
@@ -279,6 +344,27 @@ def test_any_short_table_is_refused_without_a_traceback(tmp_path, model_file, ro
 
 
 @relaxed
+@given(
+    rows=st.lists(st.lists(cell, min_size=2, max_size=3), min_size=3, max_size=8),
+    columns=st.sampled_from([None, ["2"], ["2", "1"]]),
+)
+def test_a_table_is_read_as_it_stands_or_refused(tmp_path, rows, columns):
+    file = tmp_path / "table.csv"
+    file.write_text("a,b\n" + "\n".join(",".join(row) for row in rows) + "\n")
+    try:
+        found = read(file, columns, fill="linear")
+    except CrugError:
+        return
+    order = [int(c) - 1 for c in columns or ["1", "2"]]
+    lines = [line.split(",") for line in file.read_text().splitlines()[1:]]
+    assert {len(line) for line in lines} == {2}
+    for line, values in zip(lines, found.values, strict=False):
+        for place, value in zip(order, values, strict=True):
+            text = line[place].lower()
+            assert text in ("", "-", "nan") or float(text) == value
+
+
+@relaxed
 @given(kind=st.sampled_from([".npy", ".npz", ".mat", ".parquet"]), keep=st.floats(0, 0.999))
 def test_any_truncated_file_is_refused_without_a_traceback(tmp_path, model_file, kind, keep):
     import pyarrow as pa
@@ -287,13 +373,13 @@ def test_any_truncated_file_is_refused_without_a_traceback(tmp_path, model_file,
 
     file = tmp_path / f"cut{kind}"
     if kind == ".npy":
-        np.save(file, X)
+        np.save(file, LONG)
     elif kind == ".npz":
-        np.savez(file, x=X)
+        np.savez(file, x=LONG)
     elif kind == ".mat":
-        savemat(file, {"x": X})
+        savemat(file, {"x": LONG})
     else:
-        write_table(pa.table({"a": X[:, 0], "b": X[:, 1]}), file)
+        write_table(pa.table({"a": LONG[:, 0], "b": LONG[:, 1]}), file)
     content = file.read_bytes()
     file.write_bytes(content[: int(keep * len(content))])
-    attempt(model_file, file)
+    attempt(model_file, file, match="cannot be read|is empty")

@@ -37,7 +37,7 @@ def made(tmp_path, monkeypatch):
     """A cache with one made record, which the checksums vouch for."""
     write_record(tmp_path, "control1")
     for part in ("let", "rit"):
-        (tmp_path / f"control1.{part}").write_bytes(b"")
+        (tmp_path / f"control1.{part}").write_bytes(b"samples")
     sums = {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in tmp_path.iterdir()}
     monkeypatch.setattr(gait, "folder", lambda: tmp_path)
     monkeypatch.setattr(gait, "_sums", lambda: sums)
@@ -61,11 +61,13 @@ def test_a_subject_is_prepared_as_the_paper_says(made):
         assert np.corrcoef(truth, x[:, column])[0, 1] > 0.9999
 
 
-def test_a_changed_file_is_refused(made):
-    content = bytearray((made / "control1.dat").read_bytes())
-    content[100] ^= 1
-    (made / "control1.hea").write_bytes((made / "control1.hea").read_bytes() + b"#\n")
-    with pytest.raises(CrugError, match=r"control1\.hea: its checksum is not that of gaitndd"):
+@pytest.mark.parametrize("part", ["hea", "let", "rit"])
+def test_a_changed_file_is_refused(made, part):
+    file = made / f"control1.{part}"
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(CrugError, match=rf"control1\.{part}: its checksum is not that of gaitndd"):
         load("control1", 0)
 
 

@@ -51,11 +51,11 @@ def run(
     set_: Sets = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
     data: Annotated[
-        Path | None, typer.Option(help="Gait sequences: folder with the gaitndd files. [default: downloaded]")
+        Path | None, typer.Option(help="Gait sequences: folder with the gaitndd files.", show_default="downloaded")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder of the run; made if it is not there. [default: runs/SEQUENCE-METHOD-SEED]"),
+        typer.Option(help="Folder of the run; made if it is not there.", show_default="runs/SEQUENCE-METHOD-SEED"),
     ] = None,
 ) -> None:
     """Learn a sequence of tasks into one network.
@@ -187,6 +187,8 @@ def _label(result: dict[str, Any]) -> str:
 @app.command()
 def verify(path: Annotated[Path, typer.Argument(help="Folder of a run, or a model's file.")]) -> None:
     """Prove that nothing was forgotten: every task's rollout, then and now, compared bit for bit."""
+    if not path.exists():
+        raise CrugError(f"{path}: there is no such file or folder")
     same = True
     for line, equal in verify_model(path) if path.is_file() else verify_run(path):
         say(line)

@@ -8,6 +8,7 @@ import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Annotated, Any
 
@@ -19,7 +20,7 @@ from rich.table import Table
 from crug import store
 from crug.errors import CrugError
 from crug.methods.crug import CrugConfig
-from crug.model import UNITS, Model, load
+from crug.model import UNITS, Model, load, prepare
 from crug.proof import digest_of
 from crug.report.terminal import Live, console, say, shown
 from crug.tasks.files import Recording, read
@@ -41,9 +42,12 @@ def learn(
     recordings: Annotated[
         list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
     ],
-    name: Annotated[str | None, typer.Option(help="What it is called from now on. [default: the file's name]")] = None,
+    name: Annotated[
+        str | None, typer.Option(help="What it is called from now on.", show_default="the file's name")
+    ] = None,
     dt: Annotated[
-        float | None, typer.Option(help="Interval between samples as recorded. [default: what the file says]")
+        float | None,
+        typer.Option(help="Interval between samples as recorded.", show_default="what the file says, or 1"),
     ] = None,
     epochs: Annotated[int | None, typer.Option(help="The most epochs that may be spent.")] = None,
     units: Annotated[int | None, typer.Option(help="No more units than that for a recording.")] = None,
@@ -63,17 +67,19 @@ def learn(
     """
     with _alone(file):
         model = load(file) if file.exists() else Model(units=size, seed=seed)
-        groups = _groups(recordings, together, columns, decimate, cut, lags, fill)
+        groups = _groups(recordings, together, columns, decimate, cut, lags, fill, dt)
         todo = _names(model, groups, name)
+        intervals = [decimate if group[0].dt is None else group[0].dt for _, group in todo]
+        for (called, group), interval in zip(todo, intervals, strict=True):  # errors come before any work
+            prepare([recording.values for recording in group], called, interval, units, group[0].columns)
         for number, (called, group) in enumerate(todo):
-            interval = (dt * decimate if dt else None) or group[0].dt or 1.0
             with Live(epochs or EPOCHS, len(todo)) as live:
                 live.first = number
                 try:
                     model.learn(
                         [recording.values for recording in group],
                         called,
-                        interval,
+                        intervals[number],
                         epochs=epochs,
                         units=units,
                         tolerance=tolerance,
@@ -82,7 +88,8 @@ def learn(
                         scratch=_scratch(file),
                     )
                 except KeyboardInterrupt:
-                    typer.echo(f"crug: stopped; {file} is as it was, and the same command goes on from here", err=True)
+                    kept = f"has the {number} before it" if number else "is as it was"
+                    typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
                     raise typer.Exit(130) from None
             model.save(file)
             store.clear(_scratch(file))
@@ -93,13 +100,14 @@ EPOCHS = CrugConfig.model_validate({"sequence": "model", "tasks": ("recording",)
 
 
 def _scratch(file: Path) -> Path:
+    file = file.resolve()
     return file.with_name(file.name + ".progress")
 
 
 @contextmanager
 def _alone(file: Path) -> Iterator[None]:
     """Nobody else works on the file meanwhile."""
-    lock = file.with_name(f".{file.name}.lock")
+    lock = file.resolve().with_name(f".{file.resolve().name}.lock")
     with _locked(file, lock):
         try:
             yield
@@ -132,8 +140,9 @@ def _groups(
     cut: int,
     lags: str | None,
     fill: str | None,
+    dt: float | None,
 ) -> list[list[Recording]]:
-    """The recordings, read and shaped, as one group each or all in one."""
+    """The recordings, read and shaped, as one group each or all in one. `dt` overrules what the files say."""
     steps: list[int] | None = None
     if lags and lags != "auto":
         try:
@@ -142,7 +151,8 @@ def _groups(
             raise CrugError(f"--lags {lags}: give whole numbers like 20,40, or auto") from None
     found = []
     for path in paths:
-        recording = shaped(read(path, columns.split(",") if columns else None, fill), cut, decimate)
+        recording = read(path, columns.split(",") if columns else None, fill)
+        recording = shaped(recording if dt is None else replace(recording, dt=dt), cut, decimate)
         if lags:
             own = steps or automatic_lags(recording.values)
             if together:
@@ -154,9 +164,10 @@ def _groups(
     for one in found[1:]:
         if one.columns != found[0].columns:
             raise CrugError(f"--together: {one.source} has other columns than {found[0].source}; choose by --columns")
-        if one.dt != found[0].dt:
+        if not np.isclose(one.dt or 0, found[0].dt or 0, rtol=0.01):
             raise CrugError(
-                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}"
+                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}; "
+                "resample one of them, or say --dt"
             )
     return [found]
 
@@ -232,7 +243,7 @@ def rollout(
     out: Out,
     steps: Annotated[int, typer.Option(min=1, help="Steps to run.")] = 10_000,
     start: Annotated[
-        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5. [default: where the test part begins]")
+        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5.", show_default="where the test part begins")
     ] = None,
 ) -> None:
     """Run a recording's network freely and write what it does, in the recording's own units."""

@@ -44,7 +44,10 @@ STARTS = 10
 NETWORK, ENCODER, GROWTH = 0, 3, 4
 """Streams of randomness."""
 PROGRESS = "crug-progress"
-DAMAGED = "take a backup of the file"
+FOREIGN = "not a model of crug, or a damaged one"
+DAMAGED = "if it was one, restore it from a backup; the model comes first, as in: crug learn lab.crug recording.csv"
+LEAST = 4
+"""Units that a task needs at the very least."""
 
 
 class Size(NamedTuple):
@@ -157,7 +160,7 @@ class Model:
         tolerance: float | None = None,
         columns: Sequence[str] = (),
         progress: bool | Listener = True,
-        scratch: Path | None = None,
+        scratch: str | Path | None = None,
     ) -> Model:
         """Add a recording.
 
@@ -170,38 +173,38 @@ class Model:
         epochs : the most epochs that may be spent.
         units : no more units than that for this recording.
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
-        columns : names of the columns, to be remembered.
+        columns : names of the columns, to be remembered. Without them, a column that rises evenly is taken for a clock
+            and refused.
         progress : whether to say how far it is.
         scratch : a folder in which interrupted learning is kept; the same call then goes on from there. Remove
             its part `crug-progress` when the model is saved.
         """
-        if name in self.tasks or name == "free":
+        if name in self.tasks:
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
-        pieces = pieces_of(x)
-        task, scale = make_task(name, pieces, dt)
-        if units is not None and units <= task.dim:
-            raise CrugError(f"recording {name!r}: units = {units}; {task.dim} dimensions need more than that")
+        pieces, task, scale = prepare(x, name, dt, units, columns)
         number = len(self._known)
         config = self._config(_asked(epochs, units, tolerance), _own(task))
         if config.allocation == "price" and (units, tolerance) != (None, None):
             raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         method = Crug(config)
-        method.remedy = f"add some: model.grow({2 * task.dim + 32}), or crug grow FILE {2 * task.dim + 32}"
+        block = max(config.path.start, 2 * task.dim)
+        method.remedy = f"add some: model.grow({2 * block}), or crug grow FILE {2 * block}"
+        if config.allocation == "path":
+            self._check_room(name, min(block, units or block), method.remedy)
         network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
         if isinstance(progress, bool):
             progress = Ticker(config.epochs) if progress else Silent()
         progress.task(0, task)
         label = digest(config.model_dump_json().encode(), task.train.tobytes(), network_bytes(network))
         with tempfile.TemporaryDirectory() as folder:
-            work = (scratch or Path(folder)) / PROGRESS
+            work = Path(scratch or folder) / PROGRESS
             try:
                 network, _, record, _ = train(
                     config, method, network, {}, [task] * (number + 1), number, work, label, progress
                 )
             except Exhausted as error:
                 raise Exhausted(f"recording {name!r}: {error}") from None
-        chosen = record.history[record.chosen or 0]
-        if not np.isfinite(chosen.score.main):
+        if not np.isfinite(record.own.main):
             raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
         known = Known(
             name=name,
@@ -222,6 +225,15 @@ class Model:
         self._network, self._known = network, (*self._known, known)
         return self
 
+    def _check_room(self, name: str, block: int, remedy: str) -> None:
+        """Whether the block that is opened first finds its units, some of either kind, before any work is done."""
+        free = self.ledger["free"]
+        if sum(free.values()) < block or min(free.values()) < block // 4:
+            raise Exhausted(
+                f"recording {name!r}: {free['linear']} linear and {free['relu']} ReLU units are free, a recording "
+                f"begins with {block}, at least {block // 4} of either kind; {remedy}"
+            )
+
     def grow(self, units: int) -> Model:
         """Add free units, half of them linear. Nothing that was learned changes by a bit."""
         if units < 1:
@@ -239,8 +251,8 @@ class Model:
         """
         number = self._number(name)
         known = self._known[number]
-        start = known.test[:1] if x0 is None else known.scale.standardise(self._observation(name, np.atleast_2d(x0)))
-        out = known.scale.restore(free_run(self._network, number, start, steps))
+        start = known.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
+        out = known.scale.restore(free_run(self._network, number, start, _whole(steps)))
         return out if x0 is not None and np.ndim(x0) == 2 else out[0]
 
     def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
@@ -255,8 +267,10 @@ class Model:
         z0 = np.zeros((1, len(units)), np.float32)
         for number, known in enumerate(self._known):
             given = (x0 or {}).get(known.name)
-            start = known.test[0] if given is None else known.scale.standardise(self._observation(known.name, given))
-            start = np.asarray(start, np.float32)
+            start = known.test[:1] if given is None else known.scale.standardise(self._observations(known.name, given))
+            if len(start) > 1:
+                raise CrugError(f"x0 of {known.name!r} has {len(start)} starts; the whole network has one")
+            start = np.asarray(start[0], np.float32)
             own = np.flatnonzero(net.owner[units] == number)
             z0[0, own] = net.B[units[own], : len(start)] @ start
             z0[0, np.searchsorted(units, net.readouts[number])] = start
@@ -265,7 +279,7 @@ class Model:
         floor = np.where(net.relu[units], 0, -np.inf).astype(np.float32)
         readouts = [np.searchsorted(units, r) for r in net.readouts]
         everything = (net.a[units], net.W[np.ix_(units, units)], net.h[units], floor)
-        out = np.asarray(run_freely(*everything, z0, np.concatenate(readouts), steps))[0]
+        out = np.asarray(run_freely(*everything, z0, np.concatenate(readouts), _whole(steps)))[0]
         parts = np.split(out, np.cumsum([len(r) for r in readouts])[:-1], axis=1)
         return {known.name: known.scale.restore(part) for known, part in zip(self._known, parts, strict=True)}
 
@@ -328,12 +342,21 @@ class Model:
             raise CrugError(f"the model has no recording called {name!r}; it has: {known}")
         return self.tasks.index(name)
 
-    def _observation(self, name: str, x0: Any) -> np.ndarray:
-        x0 = np.asarray(x0, np.float64)
+    def _observations(self, name: str, x0: Any) -> np.ndarray:
+        """Starts (batch, N) in the recording's own units."""
+        x0 = np.atleast_2d(np.asarray(x0, np.float64))
         dim = self.about(name).test.shape[1]
-        if x0.shape[-1] != dim:
-            raise CrugError(f"{name!r} has {dim} dimensions, x0 has {x0.shape[-1]}")
+        if x0.ndim > 2 or x0.shape[1] != dim:
+            raise CrugError(f"{name!r} has {dim} dimensions; x0 is (N,) or (batch, N), not {x0.shape}")
+        if not np.isfinite(x0).all():
+            raise CrugError(f"{name!r}: x0 has values that are not finite")
         return x0
+
+
+def _whole(steps: int) -> int:
+    if steps < 1:
+        raise CrugError(f"steps = {steps}; give a positive number")
+    return steps
 
 
 PLAIN = ("name", "dt", "samples", "interval", "window", "data", "parameters", "rollout", "machine")
@@ -344,10 +367,12 @@ def load(path: str | Path) -> Model:
     path = Path(path)
     if path.is_dir():
         raise CrugError(f"{path}: is a folder; give a model's file")
-    arrays, metadata = store.read_described(path, remedy=DAMAGED)
+    if not path.exists():
+        raise CrugError(f"{path}: there is no such file; crug learn {path} RECORDING makes it")
+    arrays, metadata = store.read_described(path, foreign=FOREIGN, remedy=DAMAGED)
     kind, _, version = metadata.get("format", "").rpartition(" ")
     if kind != "crug model":
-        raise CrugError(f"{path}: not a model of crug; `crug learn {path} RECORDING` would make one under another name")
+        raise CrugError(f"{path}: another file of crug, not a model; {DAMAGED}")
     if not version.isdigit() or int(version) > FORMAT:
         raise CrugError(f"{path}: made by a newer crug (format {version}, this one reads {FORMAT}); upgrade crug")
     about = json.loads(metadata["model"])
@@ -367,6 +392,19 @@ def load(path: str | Path) -> Model:
     return model
 
 
+def prepare(
+    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = ()
+) -> tuple[list[Any], Task, Scale]:
+    """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
+    if name == "free":
+        raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
+    pieces = pieces_of(x)
+    task, scale = make_task(name, pieces, dt, columns)
+    if units is not None and units < max(LEAST, task.dim + 1):
+        raise CrugError(f"recording {name!r}: units = {units}; it needs at least {max(LEAST, task.dim + 1)}")
+    return pieces, task, scale
+
+
 def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> dict[str, Any]:
     """What `learn` was told."""
     path = {name: value for name, value in (("most", units), ("tolerance", tolerance)) if value is not None}
@@ -376,9 +414,15 @@ def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> di
 def _own(task: Task) -> dict[str, Any]:
     """The settings that follow from the recording."""
     interval, window = time_scale(task.train, task.breaks)
-    pieces = np.diff([0, *task.breaks, len(task.train)])
-    window = min(window, int(pieces.min()) // 2)
-    return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": STARTS}}
+    window = min(window, _usual(np.diff([0, *task.breaks, len(task.train)])) // 2)
+    training = {"interval": min(interval, window), "window": window, "batches": BATCHES, "starts": STARTS}
+    return {"training": training}
+
+
+def _usual(lengths: np.ndarray) -> int:
+    """The length that trajectories have which hold nine tenths of all samples: a few short ones do not count."""
+    longest = np.sort(lengths)[::-1]
+    return int(longest[np.searchsorted(np.cumsum(longest), 0.9 * longest.sum())])
 
 
 def pieces_of(x: Any) -> list[Any]:

@@ -32,7 +32,8 @@ DIVERGENT = "div."
 
 
 def write_bytes(path: Path, content: bytes) -> None:
-    """All of `content`, or the file as it was."""
+    """All of `content`, or the file as it was. Through a link, the file that it leads to."""
+    path = path.resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with open(temporary, "wb") as file:
@@ -86,8 +87,10 @@ def read_arrays(path: Path, check: bool = True) -> dict[str, np.ndarray]:
     return read_described(path, check)[0]
 
 
-def read_described(path: Path, check: bool = True, remedy: str = "") -> tuple[dict[str, np.ndarray], dict[str, str]]:
-    """The arrays of a file, and what is said about them."""
+def read_described(
+    path: Path, check: bool = True, foreign: str = "damaged checkpoint", remedy: str = ""
+) -> tuple[dict[str, np.ndarray], dict[str, str]]:
+    """The arrays of a file, and what is said about them. `foreign` is what is said of a file that is not of ours."""
     remedy = remedy or REMEDY
     try:
         content = path.read_bytes()
@@ -96,9 +99,11 @@ def read_described(path: Path, check: bool = True, remedy: str = "") -> tuple[di
     except FileNotFoundError:
         raise CrugError(f"{path}: there is no such file; is this the folder of a run?") from None
     except (SafetensorError, ValueError) as error:
-        raise CrugError(f"{path}: damaged checkpoint ({error}); {remedy}") from None
+        raise CrugError(f"{path}: {foreign} ({error}); {remedy}") from None
     metadata = header.get("__metadata__", {})
     stored = metadata.pop("sha256", None)
+    if stored is None:
+        raise CrugError(f"{path}: {foreign} (it has no checksum); {remedy}")
     if check and stored != _digest(arrays, metadata):
         raise CrugError(f"{path}: damaged checkpoint (its checksum differs); {remedy}")
     return arrays, metadata

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from crug.errors import CrugError
 
 TIME = ("time", "t", "timestamp", "seconds", "sec")
 """Columns of these names are taken as the clock, not as data."""
+UTF8 = "utf-8-sig"
 DELIMITED = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 
@@ -37,11 +39,11 @@ def read(path: Path | str, columns: Sequence[str] | None = None, fill: str | Non
     Parameters
     ----------
     path : a .csv, .tsv, .txt, .npy, .npz, .mat or .parquet file, or a WFDB record (its .hea file, or its bare name).
-    columns : names or numbers (from 1) of the columns to take, in this order; all if not given.
+    columns : names or numbers (from 1) of the columns to take, in this order; all but the clock if not given.
     fill : "linear" or "previous" replaces missing values; without it they are refused.
     """
-    recording = _load(Path(path), columns)
-    return checked(recording if columns else _clock(recording), fill, chosen=bool(columns))
+    recording = _clock(_load(Path(path), columns), columns)
+    return checked(recording, fill, chosen=bool(columns))
 
 
 def _load(path: Path, columns: Sequence[str] | None) -> Recording:
@@ -72,6 +74,8 @@ def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None)
         first, gaps = _scan(path)
         if first is None:
             raise CrugError(f"{path}: is empty")
+        if ";" in first and all(DECIMAL_COMMA.fullmatch(cell.strip()) for cell in first.split(";")):
+            delimiter = ";"
         if delimiter is None or delimiter not in first:
             delimiter = next((d for d in (",", "\t", ";") if d in first), delimiter or " ")
         cells = [cell.strip() for cell in _row(first, delimiter)]
@@ -84,13 +88,18 @@ def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None)
         try:
             if gaps:
                 raise ValueError
-            values = np.loadtxt(
-                path, delimiter=split, skiprows=int(named), usecols=index, ndmin=2, comments=None, encoding="utf-8-sig"
-            )
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of a file without rows, which is refused below
+                values = np.loadtxt(path, delimiter=split, skiprows=int(named), ndmin=2, comments=None, encoding=UTF8)
+            if values.shape[1] != len(cells):
+                raise ValueError
+            values = values[:, index]
         except ValueError:
             values = _cells(path, delimiter, named, index, len(cells))
     except UnicodeDecodeError as error:
-        raise CrugError(f"{path}: not text (byte {error.start}); is it another kind of file?") from None
+        raise CrugError(
+            f"{path}: not text in UTF-8 (byte {error.start}); save it as UTF-8, or is it another kind of file?"
+        ) from None
     except csv.Error as error:
         raise CrugError(f"{path}: cannot be split into columns ({error}); is a quote missing?") from None
     if not len(values):
@@ -99,18 +108,19 @@ def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None)
 
 
 MISSING = ("", "na", "nan", "null", "none", "n/a", "-", "?")
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,?\d+([eE][-+]?\d+)?")
 
 
 def _scan(path: Path) -> tuple[str | None, bool]:
     """The first line, and whether there are blank ones before the last."""
     first, blank, gaps = None, False, False
-    with open(path, encoding="utf-8-sig") as lines:
+    with open(path, encoding=UTF8) as lines:
         for line in lines:
             if not line.strip():
                 blank = True
                 continue
             gaps = gaps or blank
-            first = first or line.rstrip("\r\n")
+            first = first or line.rstrip("\r\n").removeprefix("#")  # numpy marks a header so
     return first, gaps
 
 
@@ -130,7 +140,7 @@ def _number(cell: str) -> float | None:
 def _cells(path: Path, delimiter: str, named: bool, index: list[int], width: int) -> np.ndarray:
     """The slow way, cell by cell: a missing value becomes NaN, anything else that is no number is an error."""
     rows: list[list[float]] = []
-    with open(path, encoding="utf-8-sig") as lines:
+    with open(path, encoding=UTF8) as lines:
         for number, line in enumerate(lines, start=1):
             if named:
                 named = not line.strip()
@@ -142,7 +152,7 @@ def _cells(path: Path, delimiter: str, named: bool, index: list[int], width: int
             if len(cells) != width:
                 raise CrugError(
                     f"{path}: row {number} has {len(cells)} columns, the first row has {width}; "
-                    "is the file cut off, or a separator missing?"
+                    "is the file cut off, a separator missing, or a comma used as decimal point?"
                 )
             rows.append([_cell(path, number, i, cells[i].strip()) for i in index])
     while rows and all(np.isnan(value) for value in rows[-1]):
@@ -153,10 +163,10 @@ def _cells(path: Path, delimiter: str, named: bool, index: list[int], width: int
 def _cell(path: Path, row: int, column: int, cell: str) -> float:
     value = _number(cell)
     if value is None and cell.lower() not in MISSING:
-        raise CrugError(
-            f"{path}: row {row}, column {column + 1} is {cell[:40]!r}, not a number; "
-            "clean it, or leave the column out with --columns"
-        )
+        remedy = "clean it, or leave the column out with --columns"
+        if DECIMAL_COMMA.fullmatch(cell):
+            remedy = "write decimals with a point"
+        raise CrugError(f"{path}: row {row}, column {column + 1} is {cell[:40]!r}, not a number; {remedy}")
     return np.nan if value is None else value
 
 
@@ -181,11 +191,12 @@ def _matlab(path: Path) -> Recording:
         raise CrugError(f"{path}: a MATLAB 7.3 file; save it in MATLAB with the option -v7") from None
     except Exception as error:  # scipy raises many kinds on a damaged file
         raise CrugError(f"{path}: cannot be read ({_brief(error)}); save it again with the option -v7") from None
-    return _pick(path, {name: v for name, v in arrays.items() if isinstance(v, np.ndarray) and v.dtype.kind in "fiub"})
+    return _pick(path, {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)})
 
 
 def _parquet(path: Path, columns: Sequence[str] | None) -> Recording:
     try:
+        from pyarrow import types  # pyright: ignore[reportMissingImports]
         from pyarrow.parquet import read_table  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError:
         raise CrugError(f'{path}: Parquet needs pyarrow: pip install "crug[parquet]"') from None
@@ -198,7 +209,8 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Recording:
     values = []
     for i in index:
         column = table.columns[i]
-        if not any(kind in str(column.type) for kind in ("int", "float", "double", "decimal", "bool")):
+        kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
+        if not any(is_kind(column.type) for is_kind in kinds):
             raise CrugError(f"{path}: column {names[i]!r} is {column.type}, not numbers; leave it out with --columns")
         values.append(np.asarray(column.to_numpy(), np.float64))
     if not values or not len(values[0]):
@@ -222,13 +234,24 @@ def _wfdb(path: Path) -> Recording:
 
 
 def _pick(path: Path, arrays: dict[str, np.ndarray]) -> Recording:
-    """The one recording among the arrays of a file: the largest, unless two are equally large."""
+    """The one recording among the arrays of a file: the largest, unless another one is as long. One called time is
+    the clock."""
+    arrays = {name: array for name, array in arrays.items() if array.dtype.kind in "fiubc"}
     if not arrays:
         raise CrugError(f"{path}: has no numeric array in it")
-    order = sorted(arrays, key=lambda name: arrays[name].size, reverse=True)
-    if len(order) > 1 and arrays[order[0]].size == arrays[order[1]].size:
-        raise CrugError(f"{path}: has several arrays of the same size ({', '.join(order)}); save the recording alone")
-    return _from_array(path, arrays[order[0]])
+    first = max(arrays, key=lambda name: (arrays[name].size, not _is_time(name)))
+    length = max(arrays[first].shape, default=0)
+    alike = [name for name, array in arrays.items() if max(array.shape, default=0) == length]
+    clocks = [name for name in alike if name != first and arrays[name].size == length and _is_time(name)]
+    if set(alike) - {first, *clocks} or len(clocks) > 1:
+        raise CrugError(
+            f"{path}: has several arrays of {length} samples ({', '.join(alike)}); save the recording alone"
+        )
+    recording = _from_array(path, arrays[first])
+    if not clocks:
+        return recording
+    time = _from_array(path, arrays[clocks[0]].reshape(-1)).values
+    return replace(recording, values=np.hstack([recording.values, time]), columns=(*recording.columns, clocks[0]))
 
 
 def _from_array(path: Path, array: np.ndarray) -> Recording:
@@ -257,28 +280,46 @@ def _brief(error: Exception) -> str:
 # what a file says about time, columns, and missing values
 
 
-def _clock(recording: Recording) -> Recording:
-    """Take a column called time as the clock: evenly spaced, or the recording is refused."""
-    names = [re.sub(r"[(\[].*", "", name).strip().lower() for name in recording.columns]
-    found = [i for i, name in enumerate(names) if name in TIME]
-    if len(found) != 1 or len(names) == 1:
+def _is_time(column: str) -> bool:
+    return re.sub(r"[(\[].*|_(s|ms|us|sec|seconds)$", "", column.strip().lower()).strip() in TIME
+
+
+def _clock(recording: Recording, columns: Sequence[str] | None) -> Recording:
+    """Take a column called time as the clock: evenly spaced, or the recording is refused.
+
+    Where columns were chosen, it may be among them, and is data then; if it is not, it still says the interval.
+    """
+    found = [i for i, name in enumerate(recording.columns) if _is_time(name)]
+    if len(found) != 1 or len(recording.columns) == 1 or (columns and len(columns) == len(recording.columns)):
         return recording
     source, name, time = recording.source, recording.columns[found[0]], recording.values[:, found[0]]
-    if len(time) < 2 or not np.isfinite(time).all():
-        raise CrugError(f"{source}: column {name!r} has missing values; times must be whole")
-    steps = np.diff(time)
-    dt = float(time[-1] - time[0]) / len(steps)
-    usual = float(np.median(steps))
-    uneven = np.flatnonzero(np.abs(steps - usual) > 0.01 * abs(usual) + _rounding(time, dt))
-    if dt <= 0 or len(uneven):
-        row = int(uneven[0]) + 2 if len(uneven) else 2
+    keep = [i for i in range(len(recording.columns)) if i != found[0]]
+    kept = replace(recording, values=recording.values[:, keep], columns=tuple(recording.columns[i] for i in keep))
+    problem = _unevenness(time)
+    if problem and columns:
+        warnings.warn(f"{source}: column {name!r} is not used as a clock: {problem}", stacklevel=3)
+        return kept
+    if problem:
         raise CrugError(
-            f"{source}: the interval between samples is {usual:g} but {steps[row - 2]:g} at sample {row}; "
-            "resample it evenly first, or choose columns without the time by --columns"
+            f"{source}: column {name!r}: {problem}; resample it evenly first, or leave the clock out with --columns"
         )
-    keep = [i for i in range(len(names)) if i != found[0]]
-    columns = tuple(recording.columns[i] for i in keep)
-    return replace(recording, values=recording.values[:, keep], columns=columns, dt=dt)
+    return replace(kept, dt=float(time[-1] - time[0]) / (len(time) - 1))
+
+
+def _unevenness(time: np.ndarray, jitter: float = 0.01) -> str:
+    """What keeps a column from being a clock; nothing if it is one. Intervals may differ by that part, and by how far
+    the times were rounded."""
+    if len(time) < 2 or not np.isfinite(time).all():
+        return "it has missing values, and times must be whole"
+    steps = np.diff(time)
+    usual = float(np.median(steps))
+    if steps.min() <= 0:
+        return f"time does not go on at sample {int(steps.argmin()) + 2}"
+    rounded = _rounding(time, usual) + 4 * np.spacing(np.abs(time).max())
+    uneven = np.flatnonzero(np.abs(steps - usual) > jitter * usual + rounded)
+    if not len(uneven):
+        return ""
+    return f"the interval between samples is {usual:g} but {steps[uneven[0]]:g} at sample {int(uneven[0]) + 2}"
 
 
 def _rounding(time: np.ndarray, dt: float) -> float:
@@ -291,7 +332,7 @@ def _rounding(time: np.ndarray, dt: float) -> float:
 
 
 def _index(source: str, names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
-    """The positions of the columns that were asked for; all if none were."""
+    """The positions of the columns that were asked for, and of the clock; all if none were."""
     if not columns:
         return list(range(len(names)))
     index = []
@@ -302,7 +343,8 @@ def _index(source: str, names: Sequence[str], columns: Sequence[str] | None) -> 
             index.append(int(name) - 1)
         else:
             raise CrugError(f"{source}: no column {name!r}; there are: {', '.join(names)}")
-    return index
+    clocks = [i for i, name in enumerate(names) if _is_time(name)]
+    return index + clocks if len(clocks) == 1 and clocks[0] not in index else index
 
 
 def _chosen(recording: Recording, columns: Sequence[str] | None) -> Recording:
@@ -337,10 +379,10 @@ def checked(recording: Recording, fill: str | None = None, chosen: bool = False)
     for i, name in enumerate(recording.columns):
         if constant(values[:, i]):
             raise CrugError(f"{source}: column {name!r} is constant; leave it out with --columns")
-        steps = np.diff(values[:, i])
-        if not chosen and len(steps) > 2 and np.abs(steps - steps[0]).max() <= 1e-6 * abs(steps[0]):
+        if not chosen and len(values) > 3 and not _unevenness(values[:, i], jitter=1e-6):
             raise CrugError(
-                f"{source}: column {name!r} rises evenly, like a clock or an index; leave it out with --columns"
+                f"{source}: column {name!r} rises evenly, like a clock or an index; call it time, or leave it out "
+                "with --columns"
             )
         for j in range(i):
             if np.array_equal(values[:, i], values[:, j]):

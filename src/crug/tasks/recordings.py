@@ -67,8 +67,11 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
     return Recording(source, x, tuple(columns), dt)
 
 
-def make_task(name: str, pieces: Sequence[np.ndarray], dt: float) -> tuple[Task, Scale]:
-    """A task from one or several trajectories (T, N) of one system, and how it was standardised."""
+def make_task(name: str, pieces: Sequence[np.ndarray], dt: float, columns: Sequence[str] = ()) -> tuple[Task, Scale]:
+    """A task from one or several trajectories (T, N) of one system, and how it was standardised.
+
+    Columns that have names were chosen: one of them may rise evenly.
+    """
     arrays = [_plain(name, piece) for piece in pieces]
     if not arrays:
         raise CrugError(f"recording {name!r}: there are no samples")
@@ -86,7 +89,10 @@ def make_task(name: str, pieces: Sequence[np.ndarray], dt: float) -> tuple[Task,
             )
         if len(x) < SHORTEST:
             raise CrugError(f"{where}: has {len(x)} samples; a trajectory needs at least {SHORTEST}")
-        checked(Recording(where, x, tuple(str(k + 1) for k in range(x.shape[1]))))
+        if columns and len(columns) != x.shape[1]:
+            raise CrugError(f"{where}: has {x.shape[1]} columns, {len(columns)} names are given")
+        names = tuple(columns) or tuple(str(k + 1) for k in range(x.shape[1]))
+        checked(Recording(where, x, names), chosen=bool(columns))
     total = sum(len(x) for x in arrays)
     if total < FEWEST:
         raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
