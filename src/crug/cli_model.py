@@ -22,7 +22,7 @@ from crug.errors import CrugError
 from crug.methods.crug import CrugConfig
 from crug.model import UNITS, Model, load, prepare
 from crug.proof import digest_of
-from crug.report.terminal import Live, console, say, shown
+from crug.report.terminal import Live, print_wide, say, shown
 from crug.tasks.files import Recording, read
 from crug.tasks.recordings import automatic_lags, shaped
 
@@ -216,7 +216,7 @@ def info(
         free = {"units": model.units, "free": model.ledger["free"], "seed": model.seed}
         typer.echo(json.dumps(store.encode({**free, "tasks": rows}), indent=1))
     else:
-        console.print(_table(model, rows))
+        print_wide(_table(model, rows))
     if figures:
         from crug.report.figures import draw_model
 
@@ -227,7 +227,7 @@ def info(
 def _table(model: Model, rows: list[dict[str, Any]]) -> Table:
     out = Table()
     for heading in ("recording", "dimensions", "samples", "D_stsp", "D_H", "linear", "ReLU", "minutes"):
-        out.add_column(heading, justify="left" if heading == "recording" else "right")
+        out.add_column(heading, justify="left" if heading == "recording" else "right", no_wrap=True)
     for row in rows:
         units, score = row["units"], row["score"]
         numbers = (str(row["dimensions"]), f"{row['samples']:,}", shown(score["d_stsp"]), shown(score["d_h"]))
