@@ -105,6 +105,9 @@ def test_columns_are_chosen_by_place_or_name_before_anything_else_is_looked_at(t
     assert found.values.tolist() == [[5, 1], [6, 2], [3, 4]]
     assert (found.columns, found.dt) == (("y", "x"), 2)
     assert read(tmp_path / "r.csv", columns=["time", "x"]).columns == ("time", "x")
+    (tmp_path / "r.csv").write_text("time,x,y\n2024-01-01,1,5\n2024-01-02,2,6\n2024-01-03,4,3\n")
+    found = read(tmp_path / "r.csv", columns=["x", "y"])
+    assert (found.values.tolist(), found.columns, found.dt) == ([[1, 5], [2, 6], [4, 3]], ("x", "y"), None)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +155,7 @@ def test_parquet_columns_that_are_no_numbers_are_named(tmp_path):
 
     words = pa.array(["a", "b"] * 25)
     for odd in (words.dictionary_encode(), pa.array([[1.0]] * 50), pa.array([{"a": 1}] * 50), words):
-        write_table(pa.table({"x": X[:, 0], "odd": odd}), tmp_path / "r.parquet")
+        write_table(pa.table({"x": X[:, 0], "odd": odd, "time": words}), tmp_path / "r.parquet")
         with pytest.raises(CrugError, match=r"column 'odd' is .*, not numbers; leave it out with --columns"):
             read(tmp_path / "r.parquet")
         assert read(tmp_path / "r.parquet", columns=["x"]).values.shape == (50, 1)

@@ -42,14 +42,20 @@ def read(path: Path | str, columns: Sequence[str] | None = None, fill: str | Non
     columns : names or numbers (from 1) of the columns to take, in this order; all but the clock if not given.
     fill : "linear" or "previous" replaces missing values; without it they are refused.
     """
-    recording = _clock(_load(Path(path), columns), columns)
+    try:
+        recording = _clock(_load(Path(path), columns), columns)
+    except CrugError:
+        if not columns:
+            raise
+        recording = _load(Path(path), columns, clock=False)  # it may be dates: only what was chosen has to be numbers
     return checked(recording, fill, chosen=bool(columns))
 
 
-def _load(path: Path, columns: Sequence[str] | None) -> Recording:
+def _load(path: Path, columns: Sequence[str] | None, clock: bool = True) -> Recording:
+    """The chosen columns; with `clock`, also one that is called time."""
     suffix = path.suffix.lower()
     if suffix == ".hea" or (not path.exists() and path.with_suffix(".hea").exists()):
-        return _chosen(_wfdb(path.with_suffix("")), columns)
+        return _chosen(_wfdb(path.with_suffix("")), columns, clock)
     if not path.exists():
         raise CrugError(f"{path}: there is no such file")
     if path.is_dir():
@@ -57,19 +63,19 @@ def _load(path: Path, columns: Sequence[str] | None) -> Recording:
     if path.stat().st_size == 0:
         raise CrugError(f"{path}: is empty")
     if suffix in DELIMITED:
-        return _delimited(path, DELIMITED[suffix], columns)
+        return _delimited(path, DELIMITED[suffix], columns, clock)
     if suffix == ".parquet":
-        return _parquet(path, columns)
+        return _parquet(path, columns, clock)
     readers = {".npy": _numpy, ".npz": _numpy, ".mat": _matlab}
     if suffix in readers:
-        return _chosen(readers[suffix](path), columns)
+        return _chosen(readers[suffix](path), columns, clock)
     raise CrugError(f"{path}: this kind of file is not read; there are .csv, .tsv, .npy, .npz, .mat, .parquet and WFDB")
 
 
 # delimited text
 
 
-def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None) -> Recording:
+def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None, clock: bool) -> Recording:
     try:
         first, gaps = _scan(path)
         if first is None:
@@ -83,7 +89,7 @@ def _delimited(path: Path, delimiter: str | None, columns: Sequence[str] | None)
         if len(cells) > 1 and cells == [str(i) for i in range(len(cells))]:
             raise CrugError(f"{path}: the first row is 0, 1, ...: a header of numbers? Give the columns names, or none")
         names = tuple(cells) if named else _numbers(len(cells))
-        index = _index(str(path), names, columns)
+        index = _index(str(path), names, columns, clock)
         split = None if delimiter == " " else delimiter
         try:
             if gaps:
@@ -194,7 +200,7 @@ def _matlab(path: Path) -> Recording:
     return _pick(path, {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)})
 
 
-def _parquet(path: Path, columns: Sequence[str] | None) -> Recording:
+def _parquet(path: Path, columns: Sequence[str] | None, clock: bool) -> Recording:
     try:
         from pyarrow import types  # pyright: ignore[reportMissingImports]
         from pyarrow.parquet import read_table  # pyright: ignore[reportMissingImports]
@@ -205,7 +211,7 @@ def _parquet(path: Path, columns: Sequence[str] | None) -> Recording:
     except Exception as error:  # pyarrow raises many kinds on a damaged file
         raise CrugError(f"{path}: cannot be read ({_brief(error)}); is the file cut off?") from None
     names = tuple(table.column_names)
-    index = _index(str(path), names, columns)
+    index = _index(str(path), names, columns, clock)
     values = []
     for i in index:
         column = table.columns[i]
@@ -331,7 +337,7 @@ def _rounding(time: np.ndarray, dt: float) -> float:
     return 0.0
 
 
-def _index(source: str, names: Sequence[str], columns: Sequence[str] | None) -> list[int]:
+def _index(source: str, names: Sequence[str], columns: Sequence[str] | None, clock: bool) -> list[int]:
     """The positions of the columns that were asked for, and of the clock; all if none were."""
     if not columns:
         return list(range(len(names)))
@@ -344,11 +350,11 @@ def _index(source: str, names: Sequence[str], columns: Sequence[str] | None) -> 
         else:
             raise CrugError(f"{source}: no column {name!r}; there are: {', '.join(names)}")
     clocks = [i for i, name in enumerate(names) if _is_time(name)]
-    return index + clocks if len(clocks) == 1 and clocks[0] not in index else index
+    return index + clocks if clock and len(clocks) == 1 and clocks[0] not in index else index
 
 
-def _chosen(recording: Recording, columns: Sequence[str] | None) -> Recording:
-    index = _index(recording.source, recording.columns, columns)
+def _chosen(recording: Recording, columns: Sequence[str] | None, clock: bool) -> Recording:
+    index = _index(recording.source, recording.columns, columns, clock)
     return replace(recording, values=recording.values[:, index], columns=tuple(recording.columns[i] for i in index))
 
 
