@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import warnings
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -275,6 +276,7 @@ cli_model.register(app)
 
 
 def main() -> None:
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"crug: {message}", err=True)
     try:
         app()
     except CrugError as error:

@@ -188,7 +188,10 @@ class Model:
             raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         method = Crug(config)
         block = max(config.path.start, 2 * task.dim)
-        method.remedy = f"add some: model.grow({2 * block}), or crug grow FILE {2 * block}"
+        if self._known:
+            method.remedy = f"add some: model.grow({2 * block}), or crug grow FILE {2 * block}"
+        else:
+            method.remedy = f"make a larger model: Model(units={2 * block}), or crug learn --size {2 * block}"
         if config.allocation == "path":
             self._check_room(name, min(block, units or block), method.remedy)
         network = widen(self._network, task.dim, np.random.default_rng([self.seed, ENCODER, task.dim]))
@@ -414,15 +417,7 @@ def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> di
 def _own(task: Task) -> dict[str, Any]:
     """The settings that follow from the recording."""
     interval, window = time_scale(task.train, task.breaks)
-    window = min(window, _usual(np.diff([0, *task.breaks, len(task.train)])) // 2)
-    training = {"interval": min(interval, window), "window": window, "batches": BATCHES, "starts": STARTS}
-    return {"training": training}
-
-
-def _usual(lengths: np.ndarray) -> int:
-    """The length that trajectories have which hold nine tenths of all samples: a few short ones do not count."""
-    longest = np.sort(lengths)[::-1]
-    return int(longest[np.searchsorted(np.cumsum(longest), 0.9 * longest.sum())])
+    return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": STARTS}}
 
 
 def pieces_of(x: Any) -> list[Any]:

@@ -182,8 +182,15 @@ def time_scale(x: np.ndarray, breaks: Sequence[int] = (), interval: int = 16, wi
     Forced more rarely than every quarter of the time in which neighbours part, a network does not learn to follow: its
     errors are the system's own chaos. The usual 16 steps are short enough for nearly all systems at 100 samples a
     period. Where the memory is below 4 samples, forcing is more frequent too; beyond 100 it is rarer, and windows are
-    longer.
+    longer. A trajectory of the usual length holds two windows.
     """
     memory = memory_length(x)
     factor = min(4.0, max(1.0, memory / 100))
-    return max(2, int(min(interval * factor, 4 * memory, parting_time(x, breaks) / 4))), round(window * factor)
+    window = min(round(window * factor), _usual(np.diff([0, *breaks, len(x)])) // 2)
+    return min(window, max(2, int(min(interval * factor, 4 * memory, parting_time(x, breaks) / 4)))), window
+
+
+def _usual(lengths: np.ndarray) -> int:
+    """The length that trajectories have which hold nine tenths of all samples: a few short ones do not count."""
+    longest = np.sort(lengths)[::-1]
+    return int(longest[np.searchsorted(np.cumsum(longest), 0.9 * longest.sum())])
