@@ -1,0 +1,404 @@
+"""For each rival an oracle that would catch its known mistakes."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from crug import store
+from crug.block import open_block, system
+from crug.data import make_view, make_windows
+from crug.errors import CrugError, Exhausted
+from crug.evaluation import free_run
+from crug.listeners import Silent
+from crug.methods.base import LEARNED, by_unit, in_block
+from crug.methods.clnp import Clnp, activity
+from crug.methods.ewc import fisher
+from crug.methods.shared import Shared, anchors, readouts
+from crug.methods.si import Intelligence
+from crug.network import create, create_driven, share
+from crug.sequence import make_bench, run
+from crug.tasks import Task
+from crug.training import Objective, optimiser, start, turns, window_loss
+from lessons import NAMES, NOBODY, RECIPE, lesson_of, make, opened, task, train, two_tasks, wave
+
+# what the shared-network methods stand on
+
+
+def test_a_view_is_the_same_task_as_in_a_block_of_its_own():
+    """The loss of another task, seen from this task's block, is the loss that its own block gives."""
+    network = create(20, 8, 3, np.random.default_rng(0))
+    rng = np.random.default_rng(1)
+    network = replace(network, W=(0.1 * rng.normal(size=(20, 20))).astype(np.float32), h=network.a)
+    tasks = [task(2, 1.0), task(3, 1.7)]
+    method = Shared(make("naive")[0])
+    x = tasks[1].train
+    block, params = opened(method, network, tasks, 0)
+    view = make_view(network, block, readouts(network, tasks)[1], [x], RECIPE)
+    own_block, own = opened(method, network, tasks, 1)
+    windows = make_windows(network, NOBODY, x, RECIPE, rng)
+    seen = {name: np.asarray(params[name]) for name in ("a", "W", "V", "h")}
+    order = np.asarray(view.order)
+    seen = {"a": seen["a"][order], "W": seen["W"][np.ix_(order, order)], "V": seen["V"][order], "h": seen["h"][order]}
+    index = jnp.array([5, 700, 2_000])
+    there = window_loss(seen, view.fixed, view.windows, index, RECIPE)
+    here = window_loss(Objective().effective(own, own_block.fixed, {}), own_block.fixed, windows, index, RECIPE)
+    np.testing.assert_allclose(float(there), float(here), rtol=1e-6)
+
+
+def test_no_window_of_a_view_spans_two_pieces():
+    network = create(20, 8, 2, np.random.default_rng(0))
+    block, _ = open_block(network, np.arange(20), np.arange(2), NOBODY)
+    view = make_view(network, block, np.array([3, 2]), [np.zeros((100, 2)), np.ones((60, 2))], RECIPE)
+    starts = np.asarray(view.windows.starts)
+    assert starts.tolist() == [*range(60), *range(100, 120)]
+    assert np.asarray(view.order)[:2].tolist() == [3, 2]
+    assert sorted(np.asarray(view.order).tolist()) == list(range(24))
+
+
+# replay and turns
+
+
+def test_turns_give_everyone_the_same_number_of_steps():
+    who = np.asarray(turns(jax.random.key(0), 31, 400, 3, 0))
+    assert np.bincount(who).tolist() == [100] * 4
+    assert who[0] == 31 % 4
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_replay_comes_after_every_r_steps_and_draws_the_tasks_uniformly(every):
+    parts = [turns(jax.random.fold_in(jax.random.key(1), i), 31 * i, 31, 3, every) for i in range(400)]
+    who = np.concatenate(parts)
+    due = np.flatnonzero(who)
+    assert due.tolist() == list(range(every - 1, 31 * 400, every))
+    counts = np.bincount(who[due], minlength=4)[1:]
+    expected = len(due) / 3
+    assert (np.abs(counts - expected) < 5 * np.sqrt(expected)).all()
+
+
+@pytest.mark.parametrize(
+    ("every", "epochs", "steps"), [(1, 1, 12), (2, 1, 9), (5, 1, 7), (100, 1, 6), (7, 14, 14 * 6 + 12)]
+)
+def test_replay_takes_extra_steps(every, epochs, steps):
+    """The count of steps goes on from epoch to epoch: a pause may be longer than one."""
+    _, _, block, params, windows, view = two_tasks()
+    assert {make(name, every=every)[1].objective.replay for name in ("er", "gr")} == {every}
+    state, _ = train(params, block, windows, Objective(replay=every), epochs, (view,))
+    taken = next(leaf for leaf in jax.tree.leaves(state.optimiser) if np.asarray(leaf).dtype == np.int32)
+    assert int(taken) == steps
+
+
+@pytest.mark.parametrize("every", [0, 1])
+def test_others_are_learned_too(every):
+    _, _, block, params, windows, view = two_tasks()
+
+    def loss(state):
+        e = Objective().effective(state.params, block.fixed, {})
+        order = view.order
+        e = {"a": e["a"][order], "W": e["W"][order][:, order], "V": e["V"][order], "h": e["h"][order]}
+        return float(window_loss(e, view.fixed, view.windows, jnp.arange(0, 2_000, 100), RECIPE))
+
+    alone, _ = train(params, block, windows, Objective(), 20)
+    together, _ = train(params, block, windows, Objective(replay=every), 20, (view,))
+    assert loss(together) < 0.3 * loss(alone)
+
+
+def test_experience_is_the_training_data_and_generated_replay_the_network_itself():
+    network, tasks, block, params, windows, _ = two_tasks()
+    state, _ = train(params, block, windows, Objective(), 20)
+    memories = {}
+    for name in ("er", "gr"):
+        _, method = make(name)
+        lesson = lesson_of(method, network, tasks, 0, state, block, windows)
+        after, memories[name] = method.close(network, lesson, {}, np.random.default_rng(0))
+        readout, pieces = method.rehearse(after, tasks, 1, memories[name])[0]
+        assert readout.tolist() == [0, 1]
+        if name == "er":
+            assert np.array_equal(pieces[0], tasks[0].train.astype(np.float32))
+        else:
+            x0 = tasks[0].train[np.linspace(0, 2_999, 5).astype(int)]
+            assert np.array_equal(np.stack(pieces), free_run(after, 0, x0, 600))
+    wild = replace(lesson, params={**state.params, "a": 2 + 0 * state.params["a"]})
+    after, memory = method.close(network, wild, {}, np.random.default_rng(0))
+    assert method.rehearse(after, tasks, 1, memory) == []
+
+
+def test_replay_of_pieces_shorter_than_a_window_is_refused():
+    network, tasks, _, _, _, _ = two_tasks()
+    config, method = make("gr", training={"window": 700})
+    memory = {f"task.0.{i}": wave(2, 1.0, 600).astype(np.float32) for i in range(5)}
+    network = replace(network, readouts=(np.arange(2),))
+    with pytest.raises(CrugError, match="no window of 700 steps fits into what gr rehearses"):
+        make_bench(config, method, network, memory, tasks, 1, method.open(network, tasks, 1))
+
+
+# EWC
+
+
+def test_fisher_is_the_mean_of_squared_single_window_gradients():
+    _, _, block, params, windows, _ = two_tasks()
+    state, _ = train(params, block, windows, Objective(), 10)
+    index = jnp.arange(0, 2_900, 290)
+    found = fisher(state.params, block.fixed, windows, index, RECIPE)
+
+    def loss(params, i):
+        return window_loss(Objective().effective(params, block.fixed, {}), block.fixed, windows, i, RECIPE)
+
+    each = [jax.grad(loss)(state.params, i[None]) for i in index]
+    batch = jax.grad(loss)(state.params, index)
+    for name in LEARNED:
+        expected = np.mean([np.asarray(g[name]) ** 2 for g in each], axis=0)
+        np.testing.assert_allclose(found[name], expected, rtol=1e-3, atol=1e-9)
+        if name != "C":  # a recording has no inputs
+            assert np.asarray(found[name]).sum() > 1.5 * np.sum(np.asarray(batch[name]) ** 2)
+
+
+def test_ewc_holds_all_earlier_tasks_and_not_the_first_one():
+    """Its one parabola has the gradient of the paper's sum over tasks, to which the second task adds."""
+    network, tasks, block, params, windows, _ = two_tasks()
+    _, method = make("ewc", strength=3.0)
+    nothing = method.recall({}, block)
+    assert float(method.objective.penalty(params, params, block.fixed, nothing, 0)) == 0
+    memory, terms = {}, []
+    for number in range(2):
+        block, params = opened(method, network, tasks, number)
+        windows = make_windows(network, NOBODY, tasks[number].train, RECIPE, np.random.default_rng(0))
+        state, _ = train(params, block, windows, method.objective, 5, extra=method.recall(memory, block))
+        lesson = lesson_of(method, network, tasks, number, state, block, windows)
+        index = jnp.asarray(np.linspace(0, len(windows.starts) - 1, 24), jnp.int32)
+        own = by_unit(block, fisher(state.params, block.fixed, windows, index, RECIPE))
+        network, memory = method.close(network, lesson, memory, np.random.default_rng(0))
+        terms.append((own, {n: getattr(network, n).copy() for n in LEARNED}))
+    theta = {n: getattr(network, n) + np.float32(0.1) for n in LEARNED}
+    here = in_block(block, theta)
+
+    def penalty(learned):
+        recalled = method.recall(memory, block)
+        return method.objective.penalty({**params, **learned}, params, block.fixed, recalled, 0)
+
+    assert float(penalty(here)) > 0
+    found = by_unit(block, jax.grad(penalty)(here))
+    for n in LEARNED:
+        expected = sum(3.0 * 2 * F[n] * (theta[n] - end[n]) for F, end in terms)
+        np.testing.assert_allclose(found[n], expected, rtol=1e-3, atol=1e-8)
+
+
+# SI
+
+
+def test_si_accounts_for_every_step_as_a_hand_rolled_loop_does():
+    """The gradient of the whole loss, penalty included and clipped, times the change that the optimiser made."""
+    _, _, block, params, windows, _ = two_tasks()
+    rng = np.random.default_rng(3)
+    shapes = {"a": (20,), "W": (20, 20), "C": (20, 0), "h": (20,)}
+    memory = {f"weight.{n}": rng.uniform(0, 1, shapes[n]).astype(np.float32) for n in LEARNED}
+    memory |= {f"anchor.{n}": 0 * memory[f"weight.{n}"] for n in LEARNED}
+    held = anchors(0.1, memory, block)
+    recipe = RECIPE._replace(clip=0.05, optimiser="adam")
+    state, _ = train(params, block, windows, Intelligence(), 2, extra=held, recipe=recipe)
+
+    def loss(p, index):
+        effective = Objective().effective(p, block.fixed, {})
+        anchored = sum(jnp.sum(held["weight"][n] * (p[n] - held["anchor"][n]) ** 2) for n in LEARNED)
+        return window_loss(effective, block.fixed, windows, index, recipe) + 0.1 * anchored
+
+    p, rule = params, optimiser(recipe)
+    inner = rule.init(p)
+    omega = {n: np.zeros_like(np.asarray(p[n])) for n in LEARNED}
+    for epoch in range(2):
+        key = jax.random.fold_in(jax.random.key(0), epoch)
+        for index in jax.random.randint(key, (recipe.batches, recipe.batch), 0, len(windows.starts)):
+            gradients = jax.grad(loss)(p, index)
+            updates, inner = rule.update(gradients, inner)
+            new = optax.apply_updates(p, {n: -1e-2 * u for n, u in updates.items()})
+            shrink = min(1.0, recipe.clip / float(np.sqrt(sum(np.sum(np.square(g)) for g in gradients.values()))))
+            for n in LEARNED:
+                omega[n] -= shrink * np.asarray(gradients[n]) * (np.asarray(new[n]) - np.asarray(p[n]))
+            p = new
+    for n in LEARNED:
+        np.testing.assert_allclose(state.params[n], p[n], rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(state.running[n], omega[n], rtol=5e-3, atol=1e-7)
+
+
+def test_si_importance_is_clamped_and_adds_up_and_the_anchor_moves():
+    network, tasks, block, params, windows, _ = two_tasks()
+    _, method = make("si", xi=0.5, strength=7.0)
+    lesson = lesson_of(method, network, tasks, 0, start(params, RECIPE, Intelligence()), block, windows)
+    omega = {n: jnp.where(jnp.arange(params[n].size).reshape(params[n].shape) % 2, 3.0, -3.0) for n in LEARNED}
+    moved = {**params, **{n: params[n] + 2.0 for n in LEARNED}}
+    lesson = replace(lesson, params=moved, running=omega)
+    after, memory = method.close(network, lesson, {}, np.random.default_rng(0))
+    assert set(np.unique(memory["weight.W"]).tolist()) == {0.0, np.float32(3 / 4.5)}
+    assert np.array_equal(memory["anchor.W"], after.W)
+    earlier = {name: value + 1 for name, value in memory.items()}
+    _, later = method.close(network, lesson, earlier, np.random.default_rng(0))
+    np.testing.assert_allclose(later["weight.a"], earlier["weight.a"] + memory["weight.a"], rtol=1e-6)
+    off = {**moved, "a": moved["a"].at[1].add(0.5)}
+    assert float(method.objective.penalty(off, off, block.fixed, method.recall({}, block), 0)) == 0
+    held = float(method.objective.penalty(off, off, block.fixed, method.recall(memory, block), 0))
+    assert held == pytest.approx(7.0 * (3 / 4.5) * 0.25)
+
+
+# XdG
+
+
+def test_masked_units_have_no_influence_and_do_not_learn():
+    network = create(120, 60, 3, np.random.default_rng(0))
+    tasks = [task(2, 1.0), task(3, 1.7)]
+    _, method = make("xdg", masked=0.8)
+    opening = method.open(network, tasks, 0)
+    active = opening.units(None)
+    assert not set(active.tolist()) & {2, 3, 4}
+    assert set(method.open(network, tasks, 1).units(None).tolist()) & set(active[2:].tolist())
+    block, params = opened(method, network, tasks, 0)
+    windows = make_windows(network, NOBODY, tasks[0].train, RECIPE, np.random.default_rng(0))
+    state, _ = train(params, block, windows, method.objective, 3)
+    lesson = lesson_of(method, network, tasks, 0, state, block, windows)
+    after, _ = method.close(network, lesson, {}, np.random.default_rng(0))
+    masked = np.setdiff1d(np.arange(120), active)
+    assert np.array_equal(after.a[masked], network.a[masked])
+    assert not after.W[masked].any()
+    assert not after.W[:, masked].any()
+    W, a = after.W.copy(), after.a.copy()
+    W[masked], W[:, masked], a[masked] = 3.0, 3.0, 3.0
+    x0 = np.ones((2, 2))
+    assert np.array_equal(free_run(after, 0, x0, 200), free_run(replace(after, W=W, a=a), 0, x0, 200))
+    draws = [method.open(create(2_000, 1_000, 3, np.random.default_rng(0)), tasks, k) for k in range(2)]
+    for drawn in draws:
+        assert 0.15 < (len(drawn.linear) + len(drawn.relu)) / 2_000 < 0.25
+    assert draws[0].relu.tolist() != draws[1].relu.tolist()
+
+
+# CLNP
+
+
+def test_clnp_prices_what_comes_into_a_unit_by_its_kind():
+    network = create_driven(20, 8, 3, np.random.default_rng(0))
+    block, params = open_block(network, np.arange(4, 20), NOBODY, np.arange(4))
+    assert (params["V"].shape, params["C"].shape) == ((16, 4), (16, 3))
+    rng = np.random.default_rng(1)
+    params = {n: jnp.asarray(rng.normal(size=p.shape), jnp.float32) for n, p in params.items()}
+    _, method = make("clnp", l1={"linear": 0.5, "relu": 2.0})
+    effective = method.objective.effective(params, block.fixed, {})
+    found = method.objective.penalty(params, effective, block.fixed, method.recall({}, block), 0)
+    p = {n: np.abs(np.asarray(v)) for n, v in params.items()}
+    incoming = p["a"] + p["W"].sum(1) + p["V"].sum(1) + p["C"].sum(1) + p["h"]
+    np.testing.assert_allclose(float(found), (np.where(network.relu[4:], 2.0, 0.5) * incoming).sum(), rtol=1e-5)
+
+
+def test_clnp_measures_activity_in_free_rollouts_by_that_of_the_readouts():
+    network, tasks, block, params, windows, _ = two_tasks()
+    _, method = make("clnp")
+    state, _ = train(params, block, windows, method.objective, 20, extra=method.recall({}, block), lr=3e-2)
+    silent = {n: p.at[7].set(0.0) for n, p in state.params.items() if n in LEARNED}
+    state = state._replace(params={**state.params, **silent})
+    lesson = lesson_of(method, network, tasks, 0, state, block, windows)
+    active = activity(network, lesson)
+    assert np.isinf(active[:2]).all()
+    assert active[7] == 0
+    free = system(network, block, Objective().effective(state.params, block.fixed, {}))
+    z = np.abs(lesson.scorer.run(*free, np.arange(20))).mean(axis=(0, 1), dtype=np.float64)
+    np.testing.assert_allclose(active[2:], z[2:] / z[:2].mean(), rtol=1e-4)
+
+
+def two_oscillators(size=10, dims=2):
+    """A network that runs as two oscillators, one of them shifted, and data of what it does.
+
+    x(t + 1) = 2 cos(w) x(t) - x(t - 1): units 2 and 3 remember what the readouts were. Unit 4 is constant and shifts
+    the second readout a little. Units 5 to 9 are heard by nobody, each louder than the last, all quieter than unit 4.
+    """
+    w, shift = 0.05, 0.05
+    angle = w * np.arange(3_000)
+    x = np.stack([np.sin(angle), np.sin(angle + 1) + shift], axis=1)
+    network = create(size, 3, dims, np.random.default_rng(0))
+    W, a, h, B = np.zeros((size, size)), np.zeros(size), np.zeros(size), network.B.astype(np.float64)
+    a[:2] = 2 * np.cos(w)
+    W[0, 2] = W[1, 3] = -0.5
+    W[2, 0] = W[3, 1] = 2
+    h[4] = 0.05
+    W[1, 4] = shift * (2 - 2 * np.cos(w)) / h[4]
+    h[5:10] = np.logspace(-5, -2, 5)
+    before, _, _, _ = np.linalg.lstsq(x[1:], x[:-1], rcond=None)
+    B[2:4, :2] = 2 * before.T
+    arrays = {name: value.astype(np.float32) for name, value in {"W": W, "a": a, "h": h, "B": B}.items()}
+    return replace(network, **arrays), Task("oscillators", "Oscillators", x, x, 1.0)
+
+
+@pytest.mark.parametrize(("margin", "kept"), [(0.0, 5), (0.05, 5), (100.0, 4)])
+def test_clnp_prunes_to_the_largest_threshold_within_the_margin(margin, kept):
+    """The silent units go, the shift goes where the margin allows it, and without its memory nothing moves."""
+    network, oscillators = two_oscillators()
+    _, method = make("clnp", margin=margin)
+    assert isinstance(method, Clnp)
+    block, params = open_block(network, np.arange(10), np.arange(2), NOBODY)
+    windows = make_windows(network, NOBODY, oscillators.train, RECIPE, np.random.default_rng(0))
+    state = start(params, RECIPE, method.objective)
+    lesson = lesson_of(method, network, [oscillators], 0, state, block, windows)
+    pruned, _ = method.prune(network, lesson)
+    assert pruned.members.tolist() == list(range(kept))
+
+
+def test_clnp_leaves_committed_rows_alone_and_runs_out_of_units_as_an_outcome():
+    network, oscillators = two_oscillators(size=20, dims=3)
+    tasks = [oscillators, task(3, 1.7)]
+    _, method = make("clnp", margin=0.0)
+    memory = {}
+    units, rows = NOBODY, {}
+    for number in range(2):
+        opening = method.open(network, tasks, number)
+        block, params = opened(method, network, tasks, number)
+        windows = make_windows(network, opening.feeders, tasks[number].train, RECIPE, np.random.default_rng(0))
+        state = start(params, RECIPE, method.objective)
+        if number == 1:
+            state, _ = train(params, block, windows, method.objective, 4, extra=method.recall(memory, block), lr=3e-2)
+        lesson = lesson_of(method, network, tasks, number, state, block, windows)
+        network, memory = method.close(network, lesson, memory, np.random.default_rng(number))
+        if number == 0:
+            units = network.committed()
+            rows = {n: getattr(network, n)[units].copy() for n in LEARNED}
+            assert units.tolist() == [0, 1, 2, 3, 4]
+    assert len(network.committed()) > 5
+    for n in LEARNED:
+        assert rows[n].tobytes() == getattr(network, n)[units].tobytes()
+    full = replace(network, owner=np.zeros(20, np.int32))
+    with pytest.raises(Exhausted, match="free linear units are left"):
+        method.open(full, tasks, 1)
+
+
+def test_clnp_keeps_a_divergent_network_whole():
+    network, tasks, block, params, windows, _ = two_tasks()
+    _, method = make("clnp")
+    assert isinstance(method, Clnp)
+    wild = start({**params, "a": 2 + 0 * params["a"]}, RECIPE, Objective())
+    lesson = lesson_of(method, network, tasks, 0, wild, block, windows)
+    assert len(method.prune(network, lesson)[0].members) == 20
+
+
+# interleaved
+
+
+def test_interleaved_learns_everything_in_the_first_turn(tmp_path):
+    config, method = make("interleaved")
+    run(config, method, tmp_path / "run", Silent())
+    records = [store.read_json(tmp_path / "run" / "tasks" / f"{i + 1}-{n}" / "task.json") for i, n in enumerate(NAMES)]
+    assert [o["phase"]["epochs"] for o in records[0]["history"]] == [8]
+    assert records[1]["history"] == []
+    networks = [
+        (tmp_path / "run" / "tasks" / f"{i + 1}-{n}" / "network.safetensors").read_bytes() for i, n in enumerate(NAMES)
+    ]
+    assert networks[0] == networks[1]
+
+
+def test_shared_units_are_written_back_and_owned_by_nobody():
+    network = create(8, 3, 2, np.random.default_rng(0))
+    units = np.array([0, 1, 6])
+    parameters = {"a": np.ones(3), "W": np.full((3, 3), 2.0), "h": np.full(3, 3.0), "C": np.zeros((3, 0))}
+    after = share(network, units, [np.array([0]), np.array([1])], parameters)
+    assert len(after.readouts) == 2
+    assert after.units_of(1) == {"linear": 2, "relu": 1}
+    assert after.used().tolist() == [0, 1, 6]
+    assert len(after.free()) == 8
+    assert after.W.sum() == 18
