@@ -13,7 +13,8 @@ from crug.cli import app
 from crug.errors import CrugError
 from crug.model import Model
 from crug.tasks import load_recording
-from crug.tasks.files import filled, read
+from crug.tasks.columns import filled
+from crug.tasks.files import read
 from crug.tasks.recordings import first_zero, make_task, memory_length, parting_time, shaped, time_scale
 
 X = np.random.default_rng(0).normal(size=(50, 3))

@@ -23,7 +23,8 @@ from crug.methods.crug import CrugConfig
 from crug.model import UNITS, Model, load, prepare
 from crug.proof import digest_of
 from crug.report.terminal import Live, print_wide, say, shown
-from crug.tasks.files import Recording, read
+from crug.tasks.columns import Recording
+from crug.tasks.files import read
 from crug.tasks.recordings import automatic_lags, shaped
 
 File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]

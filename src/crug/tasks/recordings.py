@@ -15,7 +15,7 @@ from scipy.spatial import KDTree
 
 from crug.errors import CrugError
 from crug.tasks.base import TESTED, Task
-from crug.tasks.files import Recording, checked, constant
+from crug.tasks.columns import Recording, checked, constant
 
 FEWEST = 1_000
 """Samples below which nothing can be said about an attractor."""
