@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import json
+import os
+import sys
 import warnings
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +14,7 @@ import typer
 
 from crug import cli_model, methods, store
 from crug.config import IDENTITY, RunConfig, build, departures, keys
-from crug.errors import CrugError
+from crug.errors import STOPPED, CrugError
 from crug.report.gait import by_group, joint_against_groups
 from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
 from crug.sequence import run as run_sequence
@@ -104,7 +106,7 @@ def _run(method: type, settings: RunConfig, out: Path) -> dict[str, Any]:
             result = run_sequence(settings, method(settings), out, live)
     except KeyboardInterrupt:
         typer.echo("crug: stopped; the same command goes on from here", err=True)
-        raise typer.Exit(130) from None
+        raise typer.Exit(STOPPED) from None
     draw_run(out)
     return result
 
@@ -287,6 +289,12 @@ def main() -> None:
             f"crug: {error.filename or 'a file'}: {error.strerror}; choose another place, or make room", err=True
         )
         raise SystemExit(2) from None
+    except SystemExit as end:
+        if end.code == STOPPED:  # compiled code may still run in its own thread, and would outlive what it works on
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(STOPPED)
+        raise
 
 
 if __name__ == "__main__":

@@ -18,14 +18,14 @@ from rich.markup import escape
 from rich.table import Table
 
 from crug import store
-from crug.errors import CrugError
+from crug.errors import STOPPED, CrugError
 from crug.methods.crug import CrugConfig
-from crug.model import UNITS, Model, load, prepare
+from crug.model import UNITS, Model, load
 from crug.proof import digest_of
 from crug.report.terminal import Live, print_wide, say, shown
 from crug.tasks.columns import Recording
 from crug.tasks.files import read
-from crug.tasks.recordings import automatic_lags, shaped
+from crug.tasks.recordings import automatic_lags, prepare, shaped
 
 File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
 Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
@@ -91,7 +91,7 @@ def learn(
                 except KeyboardInterrupt:
                     kept = f"has the {number} before it" if number else "is as it was"
                     typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
-                    raise typer.Exit(130) from None
+                    raise typer.Exit(STOPPED) from None
             model.save(file)
             store.clear(_scratch(file))
     say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")

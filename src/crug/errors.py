@@ -7,3 +7,7 @@ class CrugError(Exception):
 
 class Exhausted(CrugError):
     """The free pool cannot hold the next task: an outcome of a run, not a crash."""
+
+
+STOPPED = 130
+"""The exit status of a command that was stopped with Ctrl-C."""

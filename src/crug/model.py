@@ -32,7 +32,7 @@ from crug.network import alone, create, from_arrays, grow, to_arrays, widen
 from crug.proof import digest, digest_of, machine, network_bytes, parameters_digest, rollout_digest
 from crug.sequence import Learned, Listener, train
 from crug.tasks import Task
-from crug.tasks.recordings import Scale, make_task, time_scale
+from crug.tasks.recordings import Scale, prepare, time_scale
 
 FORMAT = 1
 UNITS = 512
@@ -46,8 +46,6 @@ NETWORK, ENCODER, GROWTH = 0, 3, 4
 PROGRESS = "crug-progress"
 FOREIGN = "not a model of crug, or a damaged one"
 DAMAGED = "if it was one, restore it from a backup; the model comes first, as in: crug learn lab.crug recording.csv"
-LEAST = 4
-"""Units that a task needs at the very least."""
 
 
 class Size(NamedTuple):
@@ -395,19 +393,6 @@ def load(path: str | Path) -> Model:
     return model
 
 
-def prepare(
-    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = ()
-) -> tuple[list[Any], Task, Scale]:
-    """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
-    if name == "free":
-        raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
-    pieces = pieces_of(x)
-    task, scale = make_task(name, pieces, dt, columns)
-    if units is not None and units < max(LEAST, task.dim + 1):
-        raise CrugError(f"recording {name!r}: units = {units}; it needs at least {max(LEAST, task.dim + 1)}")
-    return pieces, task, scale
-
-
 def _asked(epochs: int | None, units: int | None, tolerance: float | None) -> dict[str, Any]:
     """What `learn` was told."""
     path = {name: value for name, value in (("most", units), ("tolerance", tolerance)) if value is not None}
@@ -418,10 +403,3 @@ def _own(task: Task) -> dict[str, Any]:
     """The settings that follow from the recording."""
     interval, window = time_scale(task.train, task.breaks)
     return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": STARTS}}
-
-
-def pieces_of(x: Any) -> list[Any]:
-    """The trajectories of what `learn` is given."""
-    if getattr(x, "ndim", 3) < 3:
-        return [x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)]
-    return list(x)

@@ -23,6 +23,8 @@ SHORTEST = 50
 """And of a single trajectory."""
 HELD_OUT = 1 / 6
 """The part of every trajectory, at its end, that is kept for testing; as in the paper's 100,000 to 20,000."""
+LEAST = 4
+"""Units that a task needs at the very least."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,26 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
         columns += [f"{name}-{s}" for s in steps for name in recording.columns]
     dt = None if recording.dt is None else recording.dt * decimate
     return Recording(source, x, tuple(columns), dt)
+
+
+def prepare(
+    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = ()
+) -> tuple[list[Any], Task, Scale]:
+    """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
+    if name == "free":
+        raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
+    pieces = _pieces(x)
+    task, scale = make_task(name, pieces, dt, columns)
+    if units is not None and units < max(LEAST, task.dim + 1):
+        raise CrugError(f"recording {name!r}: units = {units}; it needs at least {max(LEAST, task.dim + 1)}")
+    return pieces, task, scale
+
+
+def _pieces(x: Any) -> list[Any]:
+    """The trajectories of what `learn` is given."""
+    if getattr(x, "ndim", 3) < 3:
+        return [x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)]
+    return list(x)
 
 
 def make_task(name: str, pieces: Sequence[np.ndarray], dt: float, columns: Sequence[str] = ()) -> tuple[Task, Scale]:
