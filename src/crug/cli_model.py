@@ -59,6 +59,7 @@ def learn(
     cut: Annotated[int, typer.Option(min=0, help="Samples to cut from both ends.")] = 0,
     lags: Lags = None,
     fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    smooth: Annotated[bool, typer.Option(help="Smooth noise away, in columns that have some.")] = True,
     size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = UNITS,
     seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
 ) -> None:
@@ -72,7 +73,11 @@ def learn(
         todo = _names(model, groups, name)
         intervals = [decimate if group[0].dt is None else group[0].dt for _, group in todo]
         for (called, group), interval in zip(todo, intervals, strict=True):  # errors come before any work
-            prepare([recording.values for recording in group], called, interval, units, group[0].columns)
+            values, names = [recording.values for recording in group], group[0].columns
+            task = prepare(values, called, interval, units, names, smooth)[1]
+            if task.smoothed:
+                noisy = ", ".join(f"{n} over {w}" for n, w in zip(names, task.smoothed, strict=True) if w)
+                say(f"{called}: noisy, smoothed before learning ({noisy} samples); --no-smooth learns it as it is")
         for number, (called, group) in enumerate(todo):
             with Live(epochs or EPOCHS, len(todo)) as live:
                 live.first = number
@@ -85,6 +90,7 @@ def learn(
                         units=units,
                         tolerance=tolerance,
                         columns=group[0].columns,
+                        smooth=smooth,
                         progress=live,
                         scratch=_scratch(file),
                     )
@@ -206,6 +212,7 @@ def info(
                 "name": name,
                 "dimensions": known.test.shape[1],
                 "columns": list(known.columns),
+                "smoothed": list(known.smoothed),
                 "samples": known.samples,
                 "dt": known.dt,
                 "units": units,

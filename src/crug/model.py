@@ -65,6 +65,7 @@ class Known:
     dt: float
     samples: int
     columns: tuple[str, ...]
+    smoothed: tuple[int, ...]  # over how many samples each column was smoothed; empty: not at all
     scale: Scale
     test: np.ndarray  # (T', N) float32, standardised: the held-out part
     learned: Learned
@@ -157,6 +158,7 @@ class Model:
         units: int | None = None,
         tolerance: float | None = None,
         columns: Sequence[str] = (),
+        smooth: bool = True,
         progress: bool | Listener = True,
         scratch: str | Path | None = None,
     ) -> Model:
@@ -173,13 +175,15 @@ class Model:
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
         columns : names of the columns, to be remembered. Without them, a column that rises evenly is taken for a clock
             and refused.
+        smooth : whether noise, where a column has some, is smoothed away before learning. The held-out part stays as it
+            was recorded.
         progress : whether to say how far it is.
         scratch : a folder in which interrupted learning is kept; the same call then goes on from there. Remove
             its part `crug-progress` when the model is saved.
         """
         if name in self.tasks:
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
-        pieces, task, scale = prepare(x, name, dt, units, columns)
+        pieces, task, scale = prepare(x, name, dt, units, columns, smooth)
         number = len(self._known)
         config = self._config(_asked(epochs, units, tolerance), _own(task))
         if config.allocation == "price" and (units, tolerance) != (None, None):
@@ -212,6 +216,7 @@ class Model:
             dt=float(dt),
             samples=sum(len(piece) for piece in pieces),
             columns=tuple(columns) or tuple(str(i + 1) for i in range(task.dim)),
+            smoothed=task.smoothed,
             scale=scale,
             test=task.test.astype(np.float32),
             learned=record,
@@ -324,7 +329,8 @@ class Model:
         for k, one in enumerate(self._known):
             arrays |= {f"task.{k}.mean": one.scale.mean, f"task.{k}.std": one.scale.std, f"task.{k}.test": one.test}
             plain = {n: getattr(one, n) for n in PLAIN}
-            known.append({**plain, "columns": list(one.columns), "learned": one.learned.to_json()})
+            lists = {"columns": list(one.columns), "smoothed": list(one.smoothed)}
+            known.append({**plain, **lists, "learned": one.learned.to_json()})
         about = {"seed": self.seed, "settings": self.settings, "tasks": known}
         store.write_arrays(Path(path), arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
 
@@ -384,6 +390,7 @@ def load(path: str | Path) -> Model:
         Known(
             **{n: one[n] for n in PLAIN},
             columns=tuple(one["columns"]),
+            smoothed=tuple(one.get("smoothed", ())),  # older files have none
             scale=Scale(arrays[f"task.{k}.mean"], arrays[f"task.{k}.std"]),
             test=arrays[f"task.{k}.test"],
             learned=Learned.from_json(store.decode(one["learned"])),

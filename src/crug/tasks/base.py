@@ -17,9 +17,10 @@ class Task:
     """A recording of an autonomous system.
 
     `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
-    several trajectories, `breaks` says at which samples a new one begins. `rollout` is how many steps a rollout has
-    that is compared with the test data, and how many of the first are dropped. It is long even where the recording is
-    short: what a rollout did not have the time to visit says nothing about its attractor.
+    several trajectories, `breaks` says at which samples a new one begins; where they were noisy, `smoothed` says over
+    how many samples each column was smoothed. `rollout` is how many steps a rollout has that is compared with the test
+    data, and how many of the first are dropped. It is long even where the recording is short: what a rollout did not
+    have the time to visit says nothing about its attractor.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Task:
     dt: float
     breaks: tuple[int, ...] = ()
     rollout: tuple[int, int] = (STEPS, TRANSIENT)
+    smoothed: tuple[int, ...] = ()
 
     @property
     def dim(self) -> int:

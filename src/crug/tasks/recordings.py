@@ -6,7 +6,7 @@ Also the recording's own time scale, from which the forcing interval and the win
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from scipy.spatial import KDTree
 from crug.errors import CrugError
 from crug.tasks.base import TESTED, Task
 from crug.tasks.columns import Recording, checked, constant
+from crug.tasks.noise import noise, smoothed
 
 FEWEST = 1_000
 """Samples below which nothing can be said about an attractor."""
@@ -70,13 +71,13 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
 
 
 def prepare(
-    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = ()
+    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = (), smooth: bool = True
 ) -> tuple[list[Any], Task, Scale]:
     """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
     if name == "free":
         raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
     pieces = _pieces(x)
-    task, scale = make_task(name, pieces, dt, columns)
+    task, scale = make_task(name, pieces, dt, columns, smooth)
     if units is not None and units < max(LEAST, task.dim + 1):
         raise CrugError(f"recording {name!r}: units = {units}; it needs at least {max(LEAST, task.dim + 1)}")
     return pieces, task, scale
@@ -89,10 +90,13 @@ def _pieces(x: Any) -> list[Any]:
     return list(x)
 
 
-def make_task(name: str, pieces: Sequence[np.ndarray], dt: float, columns: Sequence[str] = ()) -> tuple[Task, Scale]:
+def make_task(
+    name: str, pieces: Sequence[np.ndarray], dt: float, columns: Sequence[str] = (), smooth: bool = True
+) -> tuple[Task, Scale]:
     """A task from one or several trajectories (T, N) of one system, and how it was standardised.
 
-    Columns that have names were chosen: one of them may rise evenly.
+    Columns that have names were chosen: one of them may rise evenly. With `smooth`, noise is taken out of the part to
+    learn from; the part that is held out stays as it was recorded.
     """
     arrays = [_plain(name, piece) for piece in pieces]
     if not arrays:
@@ -119,14 +123,19 @@ def make_task(name: str, pieces: Sequence[np.ndarray], dt: float, columns: Seque
     if total < FEWEST:
         raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
     ends = [len(x) - min(round(HELD_OUT * len(x)), TESTED // len(arrays)) for x in arrays]
-    train = np.concatenate([x[:end] for x, end in zip(arrays, ends, strict=True)])
+    parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
     test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
-    for i in range(train.shape[1]):
-        if constant(train[:, i]):
+    widths = []
+    for i in range(test.shape[1]):
+        column = [x[:, i] for x in parts]
+        if constant(np.concatenate(column)):
             raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
+        widths.append(noise(column).width if smooth else 0)
+    train = np.concatenate([smoothed(x, widths) for x in parts])
     scale = Scale(train.mean(axis=0), train.std(axis=0))
     breaks = tuple(int(b) for b in np.cumsum(ends)[:-1])
-    return Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks), scale
+    task = Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks)
+    return replace(task, smoothed=tuple(widths) if any(widths) else ()), scale
 
 
 def _plain(name: str, piece: Any) -> np.ndarray:
