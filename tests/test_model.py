@@ -176,7 +176,9 @@ def test_a_folder_given_for_scratch_keeps_what_is_in_it(tmp_path):
 def test_a_recording_that_finds_no_room_is_refused_before_any_work():
     few_relu = crug.Model(units=40, relu=7, seed=0)
     for model in (crug.Model(units=20, seed=0), few_relu):
-        with pytest.raises(Exhausted, match=r"a recording begins with 32, at least 8 of either kind; make a larger model"):
+        with pytest.raises(
+            Exhausted, match=r"a recording begins with 32, at least 8 of either kind; make a larger model"
+        ):
             model.learn(wave(), "w", progress=Stopping())
     with pytest.raises(KeyboardInterrupt):  # asked for less, it begins
         few_relu.learn(wave(), "w", units=20, progress=Stopping())

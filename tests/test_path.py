@@ -53,7 +53,16 @@ def test_opens_a_larger_block_where_the_knee_is_above():
     history, chosen = walk(lambda n, _: 0.3 if n >= 50 else 8.0)
     assert [o.phase.size for o in history if o.phase.kind == "open"] == [32, 64]
     assert 50 <= history[chosen].units <= 56
-    history, chosen = walk(lambda n, _: 8.0)
+
+
+def test_opens_the_first_size_anew_where_a_larger_block_does_not_help():
+    history, chosen = walk(lambda n, attempt: 0.3 if n < 40 and n >= 11 and attempt else 8.0)
+    assert [o.phase.size for o in history if o.phase.kind == "open"] == [32, 64, 32]
+    assert history[chosen].score.d_stsp == 0.3
+    history, _ = walk(lambda n, _: 8.0)
+    assert [o.phase.size for o in history if o.phase.kind == "open"] == [32, 64, 32, 32]
+    assert sum(o.phase.epochs for o in history) <= crug().config.epochs
+    history, _ = walk(lambda n, _: 8.0, path={"again": 0})
     assert [o.phase.size for o in history if o.phase.kind == "open"] == [32, 64]
 
 

@@ -3,7 +3,9 @@
 Open a block, press it down a rung, let it settle, score it, and go on from there while it is as good as the best. After
 a rung that is worse, try the sizes between it and the last good one, always from a good network: one unlucky rung does
 not end the walk, and the rungs are densest where quality breaks. Where even the opened block is far from what the data
-allow, a block of twice the size is opened instead. At the end the smallest good size settles once more, for longer.
+allow, a block of twice the size is opened instead, as long as that helps. Where it does not, the first size is opened
+anew: near a bifurcation a network as good as any other in its error may lock into a periodic window, and the next one
+need not. At the end the smallest good size settles once more, for longer.
 
 The walk is a pure function of the outcomes so far, so an interrupted run takes the same path again.
 """
@@ -30,6 +32,7 @@ class PathConfig(Section):
     final: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for the last settling")] = 0.15
     settle_lr: Annotated[float, Field(gt=0, description="learning rate at the start of a rung")] = 1e-2
     tries: Annotated[int, Field(ge=1, description="attempts at one size")] = 2
+    again: Annotated[int, Field(ge=0, description="times that the first block is opened anew if all is far off")] = 2
     most: Annotated[int | None, Field(ge=4, description="no task gets more units than that; none: no limit")] = None
 
 
@@ -71,11 +74,12 @@ def _walk(path: PathConfig, history: Sequence[Outcome], hints: Hints) -> tuple[i
     width = history[opened].units
     if opened == len(history) - 1:
         return opened, below(width, hints.dim)
-    if opened == len(history) - 2 and 2 * width <= hints.available:
-        far = min(totals) > hints.floor + FAR * path.tolerance
+    if opened == len(history) - 2 and min(totals) > hints.floor + FAR * path.tolerance:
         helped = opened == 0 or min(totals[opened:]) < HELPED * min(totals[:opened])
-        if far and helped:
+        if helped and 2 * width <= hints.available:
             return None, 2 * width
+        if sum(o.phase.kind == "open" and o.units <= history[0].units for o in history) <= path.again:
+            return None, history[0].units
     anchor = smallest_good(path, history, hints)
     size = history[anchor].units
     tried = [o.units for o in history if o.units < size]
@@ -91,8 +95,8 @@ def _walk(path: PathConfig, history: Sequence[Outcome], hints: Hints) -> tuple[i
 
 
 FAR, HELPED = 6, 0.8
-"""A block is too small when its best score is this many tolerances off the floor; a doubling has helped when it brings
-the score down to this part."""
+"""All is far off when the best score is this many tolerances above the floor; a block has helped when it brings the
+score down to this part."""
 
 
 def below(size: int, dim: int) -> int:
