@@ -15,7 +15,7 @@ from crug.model import Model
 from crug.tasks import load_recording
 from crug.tasks.columns import filled
 from crug.tasks.files import read
-from crug.tasks.recordings import first_zero, make_task, memory_length, parting_time, shaped, time_scale
+from crug.tasks.recordings import automatic_lags, first_zero, make_task, memory_length, parting_time, shaped, time_scale
 
 X = np.random.default_rng(0).normal(size=(50, 3))
 LONG = np.random.default_rng(1).normal(size=(1_200, 2))
@@ -247,6 +247,9 @@ def test_cutting_decimating_and_embedding(tmp_path):
     lag = first_zero(slow[:, None])
     assert lag == pytest.approx(100, abs=2)
     assert shaped(recording, lags="auto").values.shape[1] == 6
+    dwelling = (slow + 0.9 * np.sin(2 * np.pi * t / 20))[:, None]  # keeps its sign for long, but forgets soon
+    assert first_zero(dwelling) > 25
+    assert automatic_lags(dwelling) == [7, 14]
     with pytest.raises(CrugError, match="cannot be cut from both ends"):
         shaped(recording, cut=20_000)
 

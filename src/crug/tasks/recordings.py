@@ -45,7 +45,7 @@ class Scale:
 def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence[int] | str | None = None) -> Recording:
     """Cut `cut` samples from both ends, decimate behind an anti-alias filter, and add delayed copies of all columns.
 
-    `lags` are in samples after decimation; "auto" takes the first zero of the autocorrelation, and twice that.
+    `lags` are in samples after decimation; "auto" takes the memory of the recording, and twice that.
     """
     x, source = recording.values, recording.source
     if cut:
@@ -156,7 +156,9 @@ def first_zero(x: np.ndarray) -> int:
 
 
 def automatic_lags(x: np.ndarray) -> list[int]:
-    lag = first_zero(x)
+    """The memory of the recording and twice that. The first zero of the autocorrelation, which serves for a wave as
+    well, is far beyond what can be predicted where a system dwells on one side for long (Lorenz)."""
+    lag = memory_length(x)
     return [lag, 2 * lag]
 
 
