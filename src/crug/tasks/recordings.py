@@ -6,7 +6,7 @@ Also the recording's own time scale, from which the forcing interval and the win
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -134,8 +134,8 @@ def make_task(
     train = np.concatenate([smoothed(x, widths) for x in parts])
     scale = Scale(train.mean(axis=0), train.std(axis=0))
     breaks = tuple(int(b) for b in np.cumsum(ends)[:-1])
-    task = Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks)
-    return replace(task, smoothed=tuple(widths) if any(widths) else ()), scale
+    widths = tuple(widths) if any(widths) else ()
+    return Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks, smoothed=widths), scale
 
 
 def _plain(name: str, piece: Any) -> np.ndarray:
