@@ -124,6 +124,11 @@ def test_lists_as_json():
     ewc = next(m for m in methods if m["name"] == "ewc")
     strength = next(s for s in ewc["settings"] if s["key"] == "strength")
     assert (strength["default"], strength["on"]["blgf"], strength["search"]) == (4214.16, 10.0, [1, 1e5])
+    lr, allocation = (
+        next(s for s in methods[0]["settings"] if s["key"] == key) for key in ("training.lr", "allocation")
+    )
+    assert lr["on"] == {"cognitive": 0.01, "allocation=price": 0.001}
+    assert (allocation["choices"], "on" in allocation) == (["path", "price"], False)
 
 
 def test_a_toml_file_is_read_and_set_wins(tmp_path):

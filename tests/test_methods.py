@@ -1,5 +1,6 @@
 """One contract for every method in the registry, and methods of one's own."""
 
+import functools
 import json
 from pathlib import Path
 
@@ -103,12 +104,53 @@ def test_every_method_has_what_the_lists_need():
             assert low <= value <= high, (name, key)
 
 
-def test_the_papers_best_settings_of_a_sequence_are_its_defaults_and_what_is_given_wins():
-    config = find("clnp").Config
+@pytest.mark.parametrize(
+    ("name", "key", "vlrc", "blgf"),
+    [
+        ("ewc", "strength", 4214.16, 10.0),
+        ("si", "strength", 100.0, 1e4),
+        ("si", "xi", 1e-3, 1e-3),
+        ("er", "every", 1, 1),
+        ("gr", "every", 1, 1),
+        ("xdg", "masked", 0.94, 0.95),
+        ("clnp", "l1.linear", 1.56e-3, 1.18e-3),
+        ("clnp", "l1.relu", 1.67e-3, 1.53e-3),
+        ("clnp", "margin", 0.02, 0.6615),
+        ("crug", "prices.linear", 1.53e-3, 2.94e-3),
+        ("crug", "prices.relu", 2.33e-3, 3.36e-3),
+        ("crug", "transfer.strength", 1.4e-2, 1.44e-1),
+    ],
+)
+def test_the_papers_best_settings_of_a_sequence_are_its_defaults(name, key, vlrc, blgf):
+    for sequence, value in (("vlrc", vlrc), ("blgf", blgf)):
+        found = find(name).Config.model_validate({"sequence": sequence, "tasks": NAMES, "method": name})
+        assert functools.reduce(getattr, key.split("."), found) == value
+
+
+def test_what_is_given_wins_over_the_papers_settings():
     base = {"tasks": NAMES, "method": "clnp"}
-    assert config.model_validate({**base, "sequence": "vlrc"}).margin == 0.02
-    found = config.model_validate({**base, "sequence": "blgf", "l1": {"relu": 5e-3}})
-    assert (found.margin, found.l1.linear, found.l1.relu) == (0.6615, 1.18e-3, 5e-3)
+    found = find("clnp").Config.model_validate({**base, "sequence": "blgf", "l1": {"relu": 5e-3}})
+    assert (found.l1.linear, found.l1.relu) == (1.18e-3, 5e-3)
+
+
+@pytest.mark.parametrize("name", ["interleaved", "ewc", "si", "er", "gr"])
+def test_what_a_method_rehearses_and_recalls_reaches_its_training(name, tmp_path):
+    """Without it the same run ends elsewhere."""
+
+    class Forgetful(find(name)):
+        def rehearse(self, *_):
+            return []
+
+        def recall(self, memory, block):
+            return super().recall({}, block)
+
+    config, method = make(name)
+    result = run(config, method, tmp_path / "whole", Silent())
+    run(config, Forgetful(config), tmp_path / "without", Silent())
+    ends = [(tmp_path / folder / "network.safetensors").read_bytes() for folder in ("whole", "without")]
+    assert ends[0] != ends[1]
+    assert result["shared"]
+    assert (result["memory_bytes"] > 0) == (name != "interleaved")
 
 
 # a method of one's own

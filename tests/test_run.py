@@ -102,9 +102,8 @@ def test_what_is_lost_of_a_finished_run_is_made_again(finished, tmp_path):
 
 def test_result_has_its_schema_and_the_history_its_curve(finished):
     folder, result = finished
-    assert set(result) == {
-        *("sequence", "method", "seed", "config", "tasks", "overall", "units", "memory_bytes", "completed", "seconds")
-    }
+    identity, how = ("sequence", "method", "seed", "config"), ("completed", "seconds")
+    assert set(result) == {*identity, "tasks", "overall", "units", "shared", "memory_bytes", *how}
     assert json.loads((folder / "result.json").read_text())["tasks"][0]["name"] == "van-der-pol"
     assert result["overall"]["d_stsp"] == max(row["final"]["d_stsp"] for row in result["tasks"])
     record = store.read_json(folder / "tasks" / "2-chua" / "task.json")

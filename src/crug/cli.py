@@ -8,7 +8,7 @@ import os
 import sys
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 import typer
 
@@ -215,21 +215,7 @@ def sequences(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] 
 @app.command("methods")
 def list_methods(as_json: Annotated[bool, typer.Option("--json", help="As JSON.")] = False) -> None:
     """The methods with their settings, as --set takes them, and their defaults."""
-    listed = []
-    for name, method in methods.METHODS.items():
-        values = {sequence: _defaults(method.Config, name, sequence) for sequence in ("vlrc", *OTHERS)}
-        settings = []
-        for key, field in keys(method.Config).items():
-            if key in IDENTITY:
-                continue
-            default = values["vlrc"][key]
-            setting = {"key": key, "default": default, "description": field.description or ""}
-            if own := {sequence: values[sequence][key] for sequence in OTHERS if values[sequence][key] != default}:
-                setting["on"] = own
-            if key in method.Config.search:
-                setting["search"] = list(method.Config.search[key])
-            settings.append(setting)
-        listed.append({"name": name, "description": method.summary, "settings": settings})
+    listed = [_described(method) for method in methods.METHODS.values()]
     if as_json:
         typer.echo(json.dumps(listed, indent=1))
         return
@@ -248,19 +234,42 @@ OTHERS = ("blgf", "gait", "cognitive")
 """Sequences on which some settings have other defaults."""
 
 
-def _defaults(model: type[RunConfig], method: str, sequence: str) -> dict[str, Any]:
+def _described(method: type[methods.Method]) -> dict[str, Any]:
+    """A method with its settings: their defaults, the cases in which others hold, and what the paper searched."""
+    fields = {key: field for key, field in keys(method.Config).items() if key not in IDENTITY}
+    choices = {key: get_args(f.annotation) for key, f in fields.items() if get_origin(f.annotation) is Literal}
+    usual = _defaults(method, "vlrc")
+    cases = {sequence: _defaults(method, sequence) for sequence in OTHERS}
+    cases |= {f"{key}={c}": _defaults(method, "vlrc", f"{key}={c}") for key, listed in choices.items() for c in listed}
+    settings = []
+    for key, field in fields.items():
+        setting: dict[str, Any] = {"key": key, "default": usual[key], "description": field.description or ""}
+        if key in choices:
+            setting["choices"] = list(choices[key])
+        others = {case: values[key] for case, values in cases.items() if not case.startswith(f"{key}=")}
+        if others := {case: value for case, value in others.items() if value != usual[key]}:
+            setting["on"] = others
+        if key in method.Config.search:
+            setting["search"] = list(method.Config.search[key])
+        settings.append(setting)
+    return {"name": method.name, "description": method.summary, "settings": settings}
+
+
+def _defaults(method: type[methods.Method], sequence: str, *sets: str) -> dict[str, Any]:
     """The defaults of all settings on a sequence, by key."""
-    values = model.model_validate({"sequence": sequence, "tasks": SEQUENCES[sequence], "method": method})
-    plain = values.model_dump(mode="json")
-    return {key: functools.reduce(lambda part, name: part[name], key.split("."), plain) for key in keys(model)}
+    base = {"sequence": sequence, "tasks": SEQUENCES[sequence], "method": method.name}
+    plain = build(method.Config, base, None, sets).model_dump(mode="json")
+    return {key: functools.reduce(lambda part, name: part[name], key.split("."), plain) for key in keys(method.Config)}
 
 
 def _print_setting(setting: dict[str, Any]) -> None:
     text = setting["description"]
-    if "on" in setting:
-        text += "; " + ", ".join(f"{value} on {sequence}" for sequence, value in setting["on"].items())
+    if "choices" in setting:
+        text += f" ({', '.join(setting['choices'])})"
+    for case, value in setting.get("on", {}).items():
+        text += f"; {value} {'with' if '=' in case else 'on'} {case}"
     if "search" in setting:
-        text += "; searched from {:g} to {:g}".format(*setting["search"])
+        text += "; on vlrc and blgf the paper searched from {:g} to {:g}".format(*setting["search"])
     say(f"  {setting['key']:24s} {setting['default']!s:8s} {text}")
 
 

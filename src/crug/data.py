@@ -79,9 +79,7 @@ def make_windows(
 
     Committed units never hear from the block: their trajectory under a window is a constant, computed once here.
     """
-    step = recipe.window if recipe.fixed_windows else 1
-    edges = [0, *breaks, len(x)]
-    starts = np.concatenate([np.arange(a, b - recipe.window, step) for a, b in itertools.pairwise(edges)])
+    starts = _starts([0, *breaks, len(x)], recipe)
     width = len(feeders)
     if width:
         room = max(recipe.batch, DRIVE_BYTES // (4 * recipe.window * width))
@@ -92,6 +90,12 @@ def make_windows(
         drive = jnp.zeros((1, recipe.window, 0), jnp.float32)
     x = np.asarray(x, np.float32)
     return Windows(jnp.asarray(x), jnp.asarray(starts, jnp.int32), drive, x.min(axis=0), x.max(axis=0))
+
+
+def _starts(edges: Sequence[int], recipe: Recipe) -> np.ndarray:
+    """Where windows may start so that none spans an edge."""
+    step = recipe.window if recipe.fixed_windows else 1
+    return np.concatenate([np.arange(a, b - recipe.window, step) for a, b in itertools.pairwise(edges)])
 
 
 def feed(network: Network, feeders: np.ndarray, x0: np.ndarray, steps: int) -> Array:
@@ -127,8 +131,7 @@ def make_view(
     first = sorter[place]
     order = np.concatenate([first, np.setdiff1d(np.arange(len(block.units)), first)])
     seen = make_block(network, members[order[order < len(members)]], block.feeders, len(readout))
-    ends = np.cumsum([len(piece) for piece in pieces])
-    starts = np.concatenate([np.arange(e - len(p), e - recipe.window) for e, p in zip(ends, pieces, strict=True)])
+    starts = _starts([0, *np.cumsum([len(piece) for piece in pieces])], recipe)
     x = np.concatenate(pieces).astype(np.float32)
     drive = jnp.zeros((1, recipe.window, 0), jnp.float32)
     windows = Windows(jnp.asarray(x), jnp.asarray(starts, jnp.int32), drive, x.min(axis=0), x.max(axis=0))

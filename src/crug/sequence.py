@@ -278,6 +278,7 @@ def _result(
         "tasks": rows,
         "overall": overall,
         "units": len(network.used()),
+        "shared": len(network.used()) > len(network.committed()),
         "memory_bytes": sum(value.nbytes for value in memory.values()),
         "completed": stopped is None,
         "seconds": round(sum(r.seconds for r in learned), 1),

@@ -62,7 +62,7 @@ def examples(task: AnyTask) -> list[np.ndarray]:
     """A task's training data as a rehearsal holds them."""
     if isinstance(task, TrialTask):
         return [task.train.inputs, task.train.targets, np.asarray(task.weight, np.float32)]
-    return [np.asarray(task.train, np.float32)]
+    return np.split(np.asarray(task.train, np.float32), task.breaks)
 
 
 class Hints(NamedTuple):

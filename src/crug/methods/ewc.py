@@ -5,7 +5,8 @@ task left them, each as firmly as its diagonal Fisher information says.
 
 F^k is taken once, when task k ends: the mean over windows of the *squared gradient of each single window*, with the
 window's mean squared error as the negative log-likelihood. (The square of a batch's mean gradient, a common mistake,
-would be near zero where training has converged.)
+would be near zero where training has converged.) A window in which the network runs away has no gradient and is left
+out: one number that is not finite would forbid every later step.
 """
 
 from __future__ import annotations
@@ -69,14 +70,16 @@ class Ewc(Shared):
 
 @partial(jax.jit, static_argnames="recipe")
 def fisher(params: Params, fixed: Fixed, windows: Data, index: Array, recipe: Recipe) -> Params:
-    """The mean over the windows `index` of each one's squared gradient."""
+    """The mean over the windows `index` of each one's squared gradient, where it is finite."""
 
     def loss(learned: Params, i: Array) -> Array:
         return task_loss(Objective().effective({**params, **learned}, fixed, {}), fixed, windows, i[None], recipe)
 
-    def add(total: Params, i: Array) -> tuple[Params, None]:
+    def add(total: Params, i: Array) -> tuple[Params, Array]:
         gradients = jax.grad(loss)({n: params[n] for n in LEARNED}, i)
-        return {n: total[n] + gradients[n] ** 2 for n in LEARNED}, None
+        squares = {n: gradients[n] ** 2 for n in LEARNED}
+        good = jnp.isfinite(sum(jnp.sum(square) for square in squares.values()))
+        return {n: total[n] + jnp.where(good, squares[n], 0) for n in LEARNED}, good
 
-    total, _ = lax.scan(add, {n: jnp.zeros_like(params[n]) for n in LEARNED}, index)
-    return {n: total[n] / len(index) for n in LEARNED}
+    total, good = lax.scan(add, {n: jnp.zeros_like(params[n]) for n in LEARNED}, index)
+    return {n: total[n] / jnp.maximum(good.sum(), 1) for n in LEARNED}

@@ -14,6 +14,7 @@ import numpy as np
 from pydantic import Field
 
 from crug.config import RunConfig, Share
+from crug.errors import Exhausted
 from crug.methods.base import Opening, draw_decoder
 from crug.methods.shared import Shared, readouts
 from crug.network import Network
@@ -40,5 +41,7 @@ class Xdg(Shared):
         drawn = np.random.default_rng([self.config.seed, MASKS, number]).random(network.size) >= self.config.masked
         drawn[np.concatenate(own)] = False
         linear, relu = np.flatnonzero(drawn & ~network.relu), np.flatnonzero(drawn & network.relu)
+        if not len(own[number]) + len(linear) + len(relu):
+            raise Exhausted(f"of {network.size} units none was drawn for it; set masked lower, or take another seed")
         decoder = draw_decoder(network, tasks[number], self.config.seed, 0)
         return Opening(own[number], linear, relu, np.array([], np.int64), decoder)

@@ -49,7 +49,7 @@ def table(result: dict[str, Any]) -> Table:
         values = (shown(v, m) for m in measures for v in (own[m], final[m]))
         out.add_row(row["name"], *values, str(units["linear"]), str(units["relu"]))
     totals = [sum(row["units"][kind] for row in result["tasks"]) for kind in ("linear", "relu")]
-    shared = sum(totals) > result["units"]
+    shared = result.get("shared", sum(totals) > result["units"])  # older results do not say it
     kinds = ("", "") if shared else map(str, totals)
     out.add_section()
     worst = [cell for m in measures for cell in ("", shown(result["overall"][m], m))]
