@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -135,3 +136,38 @@ def test_a_toml_file_is_read_and_set_wins(tmp_path):
     (tmp_path / "c.toml").write_text('allocation = "price"\n[gates]\nthreshold = 7\n')
     result = crug("run", "vlrc", "--config", tmp_path / "c.toml", "--out", tmp_path / "out")
     assert "gates.threshold = 7" in result.stderr
+
+
+def small(*more):
+    return ["--tasks", "van-der-pol,chua", "--epochs", 1, "--set", "network.M=24", "--set", "network.P=12", *more]
+
+
+def test_runs_are_told_apart_by_what_they_set_and_by_the_version_of_their_file(tmp_path, monkeypatch):
+    from crug.methods import _template
+
+    monkeypatch.chdir(tmp_path)
+    mine = tmp_path / "mine.py"
+    mine.write_text(Path(_template.__file__).read_text())
+    for out, more in (("one", []), ("two", ["--set", "strength=5"])):
+        assert crug("run", *small("--method", "mine.py", *more, "--out", out)).returncode == 0
+    mine.write_text(mine.read_text() + "# changed\n")
+    refused = crug("run", *small("--method", "./mine.py", "--out", "one"))
+    assert "mine.py has changed since this run began" in refused.stderr
+    assert crug("run", *small("--method", mine, "--out", "three")).returncode == 0
+    shown = crug("show", "one", "two", "three", "one").stdout
+    assert shown.count("seeds 0\n") == 3
+    mine.write_text(mine.read_text().replace("strength", "force"))
+    for gone in (False, True):
+        if gone:
+            mine.unlink()
+        shown = crug("show", "one", "two")
+        assert shown.returncode == 0, shown.stderr
+        assert "strength=5" in shown.stdout
+
+
+def test_a_run_that_diverges_has_its_table_and_its_pictures(tmp_path):
+    line = ["--tasks", "lorenz", "--method", "naive", "--epochs", 20, "--set", "training.lr=1", "--out", tmp_path / "d"]
+    done = crug("run", *line)
+    assert done.returncode == 0, done.stderr
+    assert "overall (worst)" in done.stdout
+    assert (tmp_path / "d" / "figures" / "learning.png").exists()

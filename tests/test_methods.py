@@ -211,12 +211,24 @@ def test_a_checkpoint_of_one_task_is_never_taken_for_another(tmp_path):
     assert other.resume(0) is None
 
 
+TWO = """from crug.methods.shared import Shared
+class A(Shared):
+    name = summary = "a"
+class B(A):
+    name = "b"
+"""
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         (None, "there is no such file"),
         ("import nothing_of_this_name", "cannot be imported"),
-        ("x = 1", "has 0 method classes"),
+        ("import sys; sys.exit(3)", "cannot be imported"),
+        ("x = 1", "has no class that is a method"),
+        ("class Mine:\n    name = 'mine'", "class Mine is no method yet: it has no summary, no Config, no open"),
+        ("from crug.methods.shared import Shared\nclass A(Shared):\n    name = 'a'", "class A .* it has no summary$"),
+        (TWO, r"has 2 methods \(A, B\), one is needed"),
     ],
 )
 def test_a_file_without_a_method_is_refused(tmp_path, content, message):
@@ -225,3 +237,36 @@ def test_a_file_without_a_method_is_refused(tmp_path, content, message):
         file.write_text(content)
     with pytest.raises(CrugError, match=message):
         find(str(file))
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "message"),
+    [
+        ("open", None, "open returned NoneType, not an Opening"),
+        ("close", 3, "close returned int, not a Network and a dict"),
+        ("next_phase", None, "van-der-pol was never closed"),
+    ],
+)
+def test_an_answer_of_the_wrong_kind_is_named(tmp_path, monkeypatch, question, answer, message):
+    config, method = make("naive", epochs=1)
+    monkeypatch.setattr(method, question, lambda *_: answer)
+    with pytest.raises(CrugError, match=message):
+        run(config, method, tmp_path / "run", Silent())
+    assert not (tmp_path / "run" / ".lock").exists()
+
+
+class Impatient(Silent):
+    """While a run is under way, starts another one in its folder."""
+
+    def task(self, number, task):
+        config, method = make("naive", epochs=1)
+        with pytest.raises(CrugError, match="another crug is working on it"):
+            run(config, method, self.folder, Silent())
+
+    def __init__(self, folder):
+        self.folder = folder
+
+
+def test_nobody_else_works_on_a_run_meanwhile(tmp_path):
+    config, method = make("naive", epochs=1)
+    assert run(config, method, tmp_path / "run", Impatient(tmp_path / "run"))["completed"]

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import crug
 from crug import store
 from crug.cli import app
 from crug.errors import CrugError, Exhausted
+from crug.evaluation import Score
 from crug.listeners import Silent
 from crug.model import _own
 from crug.tasks.recordings import make_task
@@ -107,6 +109,41 @@ def test_growing_touches_nothing(learned):
     assert all(model.verify().values())
 
 
+def test_removing_a_recording_gives_its_units_back_and_leaves_the_others_alone(learned, tmp_path):
+    model = crug.Model(units=60, seed=3, settings=START)
+    for name, frequency in (("a", 1.0), ("b", 1.7), ("c", 2.3)):
+        model.learn(wave(frequency=frequency), name, 0.1, **QUICK)
+    free, owned = model.units_free, sum(model.ledger["b"].values())
+    rolled = {name: model.rollout(name, 200) for name in ("a", "c")}
+    assert model.remove("b").tasks == ("a", "c")
+    assert model.units_free == free + owned
+    assert all(np.array_equal(model.rollout(name, 200), rolled[name]) for name in rolled)
+    assert model.verify() == {"a": True, "c": True}
+    model.learn(wave(3, 0.6), "d", 0.1, **QUICK).save(tmp_path / "lab.crug")
+    assert crug.load(tmp_path / "lab.crug").verify() == {"a": True, "c": True, "d": True}
+    listening = crug.Model(units=60, seed=3, settings={**START, "transfer.kind": "free"})
+    listening.learn(wave(), "a", 0.1, **QUICK).learn(wave(frequency=1.7), "b", 0.1, **QUICK)
+    with pytest.raises(CrugError, match="'b' draws on 'a'"):
+        listening.remove("a")
+    assert listening.remove("b").remove("a").units_free == 60
+    assert not listening.arrays()["W"].any()
+
+
+def test_a_recording_of_a_file_brings_its_interval_and_its_columns(tmp_path):
+    table = np.concatenate([0.05 * np.arange(1_500)[:, None], wave()], axis=1)
+    np.savetxt(tmp_path / "w.csv", table, delimiter=",", header="t,x,y", comments="")
+    model = fresh().learn(crug.read(tmp_path / "w.csv"), "w", **QUICK)
+    assert (model.about("w").dt, model.about("w").columns) == (pytest.approx(0.05), ("x", "y"))
+
+
+def test_a_failure_says_so(learned):
+    assert not learned.about("first").failed
+    known = learned.about("first")
+    lost = replace(known.learned.history[known.learned.chosen], score=Score(15.0, 0.4))
+    bad = replace(known, learned=replace(known.learned, history=[lost], chosen=0))
+    assert "come to 17.0 together, a perfect model would have about" in bad.failed
+
+
 def test_verify_sees_one_nudged_weight(learned, tmp_path):
     learned.save(tmp_path / "lab.crug")
     arrays, about = store.read_described(tmp_path / "lab.crug")
@@ -199,6 +236,7 @@ def test_errors_say_what_there_is(learned, tmp_path):
     one = learned.rollout_all({"first": [[0.5, 0.2]]}, 10)["first"]
     assert np.array_equal(one, learned.rollout_all({"first": [0.5, 0.2]}, 10)["first"])
     for wrong, message in (
+        ({"name": 3}, "name = 3: a recording is called by a text"),
         ({"name": "free"}, "no recording can be called 'free'"),
         ({"units": 3}, "units = 3; it needs at least 4"),
         ({"columns": ["a"]}, "has 2 columns, 1 names are given"),
@@ -227,6 +265,9 @@ def test_errors_say_what_there_is(learned, tmp_path):
         crug.load(tmp_path / "new.crug")
     with pytest.raises(CrugError, match="there is no such setting"):
         crug.Model(settings={"pathh": {}})
+    with pytest.raises(CrugError, match="given by units and relu"):
+        crug.Model(settings={"network.M": 64})
+    assert crug.Model(settings={"path.start": 8}).settings == START
 
 
 def test_a_few_short_trajectories_do_not_shorten_the_windows_of_the_others():
@@ -292,15 +333,20 @@ def test_the_command_line_of_a_model(tmp_path):
         ("learn", lab, tmp_path / "other" / "tuesday.npy"),
         ("learn", lab, tmp_path / "monday.csv", tmp_path / "swapped.csv", "--together", "--name", "both"),
         ("learn", lab, tmp_path / "monday.csv", "--name", "tuesday"),
-        ("rollout", lab, "sunday", "--out", tmp_path / "r.csv"),
+        ("rollout", lab, "sunday", "--out", tmp_path / "new.csv"),
         ("rollout", lab, "monday", "--out", tmp_path / "r.xls"),
         ("extract", lab, "monday", "--out", tmp_path / "small.crug"),
-        ("rollout", lab, "monday", "--out", tmp_path / "r.csv", "--start", "nan,1"),
+        ("rollout", lab, "monday", "--out", tmp_path / "r.csv"),
+        ("rollout", lab, "monday", "--out", tmp_path / "new.csv", "--start", "nan,1"),
+        ("learn", lab, tmp_path / "other" / "tuesday.npy", "--name", "new", "--fill", "magic"),
+        ("remove", lab, "sunday"),
         ("info", tmp_path / "nothing.crug"),
         ("verify", tmp_path / "nothing.crug"),
     ):
         done = CliRunner().invoke(app, [str(part) for part in line])
         assert isinstance(done.exception, CrugError), line
+    assert "1 recordings" in go("remove", lab, "monday")
+    assert crug.load(lab).verify() == {"tuesday": True}
 
 
 def test_intervals_on_the_command_line(tmp_path):
@@ -324,6 +370,7 @@ def test_intervals_on_the_command_line(tmp_path):
         (*files, "--together", "--columns", "x,y", "--name", "clock"),
         (*files, "--together", "--columns", "y,x", "--dt", 0.5, "--name", "told"),
         (tmp_path / "c.npy", "--decimate", 2, "--name", "decimated"),
+        (*files, "--together", "--columns", "x,y", "--decimate", 2, "--name", "both"),
     ):
         done = learn(lab, *line)
         assert done.exit_code == 0, (done.output, done.exception)
@@ -340,21 +387,6 @@ def test_intervals_on_the_command_line(tmp_path):
         done = learn(lab, *line)
         assert message in str(done.exception)
         assert lab.read_bytes() == before
-
-
-def test_who_is_refused_leaves_the_lock_alone(tmp_path):
-    from crug.cli_model import _alone
-
-    file = tmp_path / "lab.crug"
-    with _alone(file):
-        for _ in range(2):
-            with pytest.raises(CrugError, match="another crug"), _alone(file):
-                pass
-    with _alone(file):
-        pass
-    assert not list(tmp_path.iterdir())
-    with pytest.raises(CrugError, match="does not exist"), _alone(tmp_path / "nowhere" / "lab.crug"):
-        pass
 
 
 def test_verify_says_what_it_compared(learned, tmp_path, monkeypatch):

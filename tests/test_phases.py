@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -42,6 +43,20 @@ def test_a_blow_up_is_undone_and_the_rate_lowered(bench, monkeypatch):
     assert all(np.isfinite(np.asarray(value)).all() for value in wild.state.params.values())
     monkeypatch.setattr(phases, "BLOWN_UP", np.inf)
     assert go(bench, Phase("open", 60, 1e-2, 1e-3)).stumbles == 0
+
+
+class Broken(Gating):
+    """A penalty whose gradient is not a number, though it is one itself."""
+
+    def penalty(self, params, *_):
+        return jnp.sqrt(0 * jnp.sum(params["a"] ** 2))
+
+
+def test_a_gradient_that_is_never_finite_is_told(bench):
+    broken = replace(bench, objective=Broken())
+    with pytest.warns(UserWarning, match="nothing was learned in 40 epochs"):
+        progress = go(broken, Phase("train", 40, 1e-2, 1e-3))
+    assert np.isinf([row[2] for row in progress.curves]).all()
 
 
 def test_presses_to_the_size_asked_for_and_never_drops_a_readout(bench):

@@ -42,3 +42,19 @@ def test_divergent_scores_are_words_in_json(tmp_path):
     store.write_json(tmp_path / "x.json", {"d": [np.inf, 1.5, float("nan")]})
     assert '"div."' in (tmp_path / "x.json").read_text()
     assert store.read_json(tmp_path / "x.json") == {"d": [np.inf, 1.5, np.inf]}
+
+
+def test_who_is_refused_leaves_the_lock_alone(tmp_path):
+    file = tmp_path / "lab.crug"
+    with store.alone(file):
+        for _ in range(2):
+            with pytest.raises(CrugError, match="another crug"), store.alone(file):
+                pass
+    with store.alone(file):
+        pass
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CrugError, match="does not exist"), store.alone(tmp_path / "nowhere" / "lab.crug"):
+        pass
+    with store.alone(tmp_path), pytest.raises(CrugError, match="another crug"), store.alone(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())

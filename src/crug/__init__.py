@@ -3,7 +3,7 @@
 import crug
 
 model = crug.Model(units=160, seed=0)
-model.learn(crug.read("monday.csv").values, name="monday", dt=0.01)
+model.learn(crug.read("monday.csv"), name="monday")
 model.save("lab.crug")
 """
 
@@ -14,7 +14,8 @@ from crug.runtime import one_thread
 __version__ = version("crug")
 one_thread()
 
+from crug.errors import CrugError  # noqa: E402
 from crug.model import Model, load  # noqa: E402
 from crug.tasks.files import read  # noqa: E402
 
-__all__ = ["Model", "__version__", "load", "read"]
+__all__ = ["CrugError", "Model", "__version__", "load", "read"]

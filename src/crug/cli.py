@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -92,7 +93,8 @@ def _settings(model: type[RunConfig], sequence, tasks, method, seed, epochs, fil
     else:
         names = SEQUENCES[sequence]
     base: dict[str, Any] = {"sequence": sequence, "tasks": names, "method": method, "seed": seed}
-    base["source"] = methods.checksum(method)
+    if (source := methods.checksum(method)) is not None:
+        base |= {"source": source, "method": os.path.relpath(method)}
     if epochs is not None:
         base["epochs"] = epochs
     return build(model, base, file, sets)
@@ -137,10 +139,10 @@ def show(
     ] = None,
 ) -> None:
     """Print the table of a finished run again; of several, medians over the seeds of each kind, side by side."""
-    results = [store.read_json(folder / "result.json") for folder in folders]
+    results = [store.read_json(folder / "result.json") for folder in dict.fromkeys(f.resolve() for f in folders)]
     kinds: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for result in sorted(results, key=lambda r: r["seed"]):
-        kinds.setdefault((result["sequence"], _label(result)), []).append(result)
+        kinds.setdefault((result["sequence"], _label(result, results)), []).append(result)
     if figure:
         _draw_task_by_task(kinds, figure)
     if len(results) == 1:
@@ -178,13 +180,17 @@ def _draw_task_by_task(kinds: dict[tuple[str, str], list[dict[str, Any]]], figur
     say(f"{figure}: accuracy and units in use, task by task")
 
 
-def _label(result: dict[str, Any]) -> str:
-    """A run's method and what it sets other than by default."""
-    name = result["method"]
+def _label(result: dict[str, Any], among: Sequence[dict[str, Any]] = ()) -> str:
+    """A run's method and what it sets other than by default; of a user's own file, also which version it was, where
+    there are several among the runs."""
+    name, config = result["method"], result["config"]
     try:
-        return f"{Path(name).stem} {departures(methods.find(name).Config, result['config'])}".strip()
+        model = methods.find(name).Config
     except CrugError:  # a file that has gone away
-        return Path(name).stem
+        model = RunConfig
+    versions = {r["config"].get("source") for r in among if Path(r["method"]).stem == Path(name).stem}
+    version = f"({config['source'][:6]})" if len(versions) > 1 and config.get("source") else ""
+    return " ".join(part for part in (Path(name).stem, version, departures(model, config)) if part)
 
 
 @app.command()
@@ -298,6 +304,9 @@ def main() -> None:
             f"crug: {error.filename or 'a file'}: {error.strerror}; choose another place, or make room", err=True
         )
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("crug: stopped", err=True)
+        os._exit(STOPPED)
     except SystemExit as end:
         if end.code == STOPPED:  # compiled code may still run in its own thread, and would outlive what it works on
             sys.stdout.flush()

@@ -1,16 +1,12 @@
-"""The command line of a model file: learn, info, rollout, score, verify, extract, grow."""
+"""The command line of a model file: learn, info, rollout, score, verify, extract, remove, grow."""
 
 from __future__ import annotations
 
 import csv
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -23,7 +19,7 @@ from crug.methods.crug import CrugConfig
 from crug.model import UNITS, Model, load
 from crug.proof import digest_of
 from crug.report.terminal import Live, print_wide, say, shown
-from crug.tasks.columns import Recording
+from crug.tasks.columns import FILLS, Recording
 from crug.tasks.files import read
 from crug.tasks.recordings import automatic_lags, prepare, shaped
 
@@ -34,7 +30,7 @@ Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples
 
 
 def register(app: typer.Typer) -> None:
-    for command in (learn, info, rollout, score, extract, grow):
+    for command in (learn, info, rollout, score, extract, remove, grow):
         app.command()(command)
 
 
@@ -67,7 +63,7 @@ def learn(
 
     Each is learned and saved before the next begins. Interrupted, the same command goes on where it was.
     """
-    with _alone(file):
+    with store.alone(file):
         model = load(file) if file.exists() else Model(units=size, seed=seed)
         groups = _groups(recordings, together, columns, decimate, cut, lags, fill, dt)
         todo = _names(model, groups, name)
@@ -100,6 +96,9 @@ def learn(
                     raise typer.Exit(STOPPED) from None
             model.save(file)
             store.clear(_scratch(file))
+            if failed := model.about(called).failed:
+                remedy = f"crug remove {file} {called} takes it out; allow more epochs or units then, or other columns"
+                typer.echo(f"crug: {failed}; {remedy}", err=True)
     say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
 
 
@@ -109,34 +108,6 @@ EPOCHS = CrugConfig.model_validate({"sequence": "model", "tasks": ("recording",)
 def _scratch(file: Path) -> Path:
     file = file.resolve()
     return file.with_name(file.name + ".progress")
-
-
-@contextmanager
-def _alone(file: Path) -> Iterator[None]:
-    """Nobody else works on the file meanwhile."""
-    lock = file.resolve().with_name(f".{file.resolve().name}.lock")
-    with _locked(file, lock):
-        try:
-            yield
-        finally:
-            lock.unlink(missing_ok=True)
-
-
-def _locked(file: Path, lock: Path) -> IO[str]:
-    """The open lock, held until it is closed. Only who holds it removes it, so one that is gone was let go: again."""
-    while True:
-        try:
-            handle = open(lock, "w")  # noqa: SIM115
-        except FileNotFoundError:
-            raise CrugError(f"{file}: its folder does not exist") from None
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            handle.close()
-            raise CrugError(f"{file}: another crug is working on it; wait until it is done") from None
-        if lock.exists() and os.path.samestat(os.fstat(handle.fileno()), lock.stat()):
-            return handle
-        handle.close()
 
 
 def _groups(
@@ -150,6 +121,8 @@ def _groups(
     dt: float | None,
 ) -> list[list[Recording]]:
     """The recordings, read and shaped, as one group each or all in one. `dt` overrules what the files say."""
+    if fill not in (None, *FILLS):
+        raise CrugError(f"--fill {fill}: there are {' and '.join(FILLS)}")
     steps: list[int] | None = None
     if lags and lags != "auto":
         try:
@@ -191,7 +164,7 @@ def _names(model: Model, groups: list[list[Recording]], name: str | None) -> lis
         if called not in model.tasks:
             todo.append((called, group))
         elif model.about(called).data == digest_of([recording.values for recording in group]):
-            say(f"{called}: already learned")
+            say(f"{called}: already learned; to learn it anew, crug remove it first")
         else:
             raise CrugError(f"the model already has another recording called {called!r}; give this one a --name")
     return todo
@@ -229,7 +202,7 @@ def info(
         from crug.report.figures import draw_model
 
         draw_model(model, figures)
-        say(f"pictures are in {figures}")
+        typer.echo(f"pictures are in {figures}", err=as_json)
 
 
 def _table(model: Model, rows: list[dict[str, Any]]) -> Table:
@@ -264,6 +237,8 @@ def rollout(
             raise CrugError(f"--start {start}: give numbers like 0.1,2.5") from None
     if out.suffix not in (".csv", ".npy"):
         raise CrugError(f"--out {out}: write .csv or .npy")
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
     known = model.about(name)
     _write(out, model.rollout(name, steps, x0), known.columns)
     say(f"{out}: {steps} steps of {name}, {known.dt:g} apart")
@@ -310,9 +285,17 @@ def extract(
     say(f"{out}: {small.units} units")
 
 
+def remove(file: File, name: Annotated[str, typer.Argument(help="A recording of the model.")]) -> None:
+    """Take a recording out of a model and its units back. The others keep every bit."""
+    with store.alone(file):
+        model = load(file).remove(name)
+        model.save(file)
+    say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
+
+
 def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
     """Add free units to a model. Nothing that was learned changes by a bit."""
-    with _alone(file):
+    with store.alone(file):
         model = load(file).grow(units)
         model.save(file)
     say(f"{file}: {model.units_free} of {model.units} units are free")

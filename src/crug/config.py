@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -204,33 +204,50 @@ IDENTITY = ("sequence", "tasks", "method", "seed", "source")
 def departures(model: type[RunConfig], config: dict[str, Any]) -> str:
     """What a stored configuration sets other than by default, as `key=value` pairs: the name of a group of runs.
 
-    Some defaults follow from other settings, so a setting counts only where leaving it out would change it.
+    Some defaults follow from other settings, so a setting counts only where leaving it out would change it. Where the
+    method no longer has the settings of the run, all count that are not those of every method.
     """
-    identity = IDENTITY
+    identity = {name: config.get(name) for name in IDENTITY}
+    given = {key: value for key, value in flat(config).items() if key not in IDENTITY}
 
-    def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-        pairs = ((f"{prefix}{k}", v) for k, v in values.items())
-        return {
-            k: v
-            for name, value in pairs
-            for k, v in (flat(value, f"{name}.").items() if isinstance(value, dict) else [(name, value)])
-        }
+    def values(model: type[RunConfig], settings: dict[str, Any]) -> dict[str, Any]:
+        return flat(model.model_validate({**nested(settings), **identity}).model_dump(mode="json"))
 
-    def same_without(key: str, given: dict[str, Any]) -> bool:
-        nested: dict[str, Any] = {name: config.get(name) for name in identity}
-        for name, value in given.items():
-            if name != key:
-                _put(nested, name.split("."), value, name)
+    def default(key: str) -> Any:
         try:
-            return flat(model.model_validate(nested).model_dump(mode="json"))[key] == given[key]
-        except ValidationError:
-            return False
+            return values(model, {name: value for name, value in given.items() if name != key})[key]
+        except ValidationError:  # it cannot be left out
+            return MISSING
 
-    given = {key: value for key, value in flat(config).items() if key not in identity}
-    for key in list(given):
-        if same_without(key, given):
-            del given[key]
+    try:
+        values(model, given)
+    except ValidationError:
+        usual = values(RunConfig, {})
+        given = {key: value for key, value in given.items() if usual.get(key, MISSING) != value}
+    else:
+        for key in list(given):
+            if default(key) == given[key]:
+                del given[key]
     return " ".join(f"{key}={value}" for key, value in given.items())
+
+
+MISSING = object()
+
+
+def flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings by their dotted names."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        found |= flat(value, f"{prefix}{name}.") if isinstance(value, dict) else {f"{prefix}{name}": value}
+    return found
+
+
+def nested(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The inverse; what is nested already stays so."""
+    found: dict[str, Any] = {}
+    for name, value in values.items():
+        _put(found, name.split("."), value, name)
+    return found
 
 
 def explain(error: ValidationError, model: type[RunConfig]) -> str:

@@ -157,10 +157,9 @@ class TrainingScore:
     recording a perfect model scores about that, and nothing can be told below it.
     """
 
-    def __init__(self, task: Task, starts: int = STARTS, pieces: int = 5, hellinger_weight: float = 5.0):
+    def __init__(self, task: Task, starts: int = STARTS, pieces: int = 5):
         x = np.asarray(task.train, np.float64)
         length = self.length = min(SPECTRUM, len(x) // pieces)
-        self.weight = hellinger_weight
         self.steps, self.skip = task.rollout
         self.x0 = x[np.linspace(0, len(x) - 1, starts).astype(int)].astype(np.float32)
         cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
@@ -173,6 +172,8 @@ class TrainingScore:
         self.floor = self.total(self._mean(others, own=True))
 
     names = Score._fields
+    weight = 5.0
+    """Of D_H beside D_stsp."""
 
     def total(self, score: AnyScore) -> float:
         return score.total(self.weight)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,17 +22,19 @@ import numpy as np
 from pydantic import ValidationError
 
 from crug import store
-from crug.config import explain, with_defaults
+from crug.config import explain, nested, with_defaults
 from crug.dynamics import rollout as run_freely
 from crug.errors import CrugError, Exhausted
 from crug.evaluation import Score, attractor, free_run
+from crug.known import Known
 from crug.listeners import Silent, Ticker
 from crug.methods.crug import Crug, CrugConfig
-from crug.network import alone, create, from_arrays, grow, to_arrays, widen
+from crug.network import alone, create, from_arrays, grow, release, to_arrays, widen
 from crug.proof import digest, digest_of, machine, network_bytes, parameters_digest, rollout_digest
-from crug.sequence import Learned, Listener, train
+from crug.sequence import Listener, train
 from crug.tasks import Task
-from crug.tasks.recordings import Scale, prepare, time_scale
+from crug.tasks.columns import Recording
+from crug.tasks.recordings import prepare, time_scale
 
 FORMAT = 1
 UNITS = 512
@@ -41,7 +43,7 @@ BATCHES = 31
 """Gradient steps in an epoch, however long a recording is: as many as the benchmarks have."""
 STARTS = 10
 """Rollouts by which a checkpoint is scored. Of five, the best of many checkpoints at times had the luckiest starts."""
-NETWORK, ENCODER, GROWTH = 0, 3, 4
+NETWORK, ENCODER, GROWTH, REMOVAL = 0, 3, 4, 5
 """Streams of randomness."""
 PROGRESS = "crug-progress"
 FOREIGN = "not a model of crug, or a damaged one"
@@ -57,31 +59,6 @@ class Size(NamedTuple):
     committed: bool
 
 
-@dataclass(frozen=True)
-class Known:
-    """What the model remembers of a task beside the units that it owns."""
-
-    name: str
-    dt: float
-    samples: int
-    columns: tuple[str, ...]
-    smoothed: tuple[int, ...]  # over how many samples each column was smoothed; empty: not at all
-    scale: Scale
-    test: np.ndarray  # (T', N) float32, standardised: the held-out part
-    learned: Learned
-    interval: int
-    window: int
-    data: str  # digest of the samples
-    parameters: str  # digest of the task's own network
-    rollout: str  # digest of its rollout, and the machine that it was made on
-    machine: str
-
-    @property
-    def task(self) -> Task:
-        nothing = np.empty((0, self.test.shape[1]))
-        return Task(self.name, self.name, nothing, np.asarray(self.test, np.float64), self.dt)
-
-
 class Model:
     """One recurrent network that learns recordings one after another and forgets none.
 
@@ -91,14 +68,14 @@ class Model:
     relu : ReLU units among them; half of them if not given.
     seed : decides the network and every random draw.
     settings : settings of the method CRUG other than their defaults, as `crug methods` lists them, e.g.
-        {"path": {"tolerance": 0.2}}.
+        {"path.tolerance": 0.2}.
 
     Examples
     --------
     >>> import numpy as np
     >>> t = 0.1 * np.arange(3_000)
     >>> x = np.stack([np.sin(t), np.cos(t)], axis=1)
-    >>> model = Model(units=16, seed=0, settings={"path": {"start": 8}})
+    >>> model = Model(units=16, seed=0, settings={"path.start": 8})
     >>> model.learn(x, name="circle", dt=0.1, epochs=20, progress=False).tasks
     ('circle',)
     >>> model.rollout("circle", 100).shape
@@ -108,7 +85,9 @@ class Model:
     def __init__(
         self, units: int = UNITS, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
     ):
-        self.seed, self.settings = seed, dict(settings or {})
+        self.seed, self.settings = seed, nested(settings or {})
+        if "network" in self.settings:
+            raise CrugError("settings: the network's size is given by units and relu, not as network.M and network.P")
         P = units // 2 if relu is None else relu
         self._config({"network": {"M": units, "P": P}}, {})
         network = create(units, P, 1, np.random.default_rng([seed, NETWORK, 0]))
@@ -150,9 +129,9 @@ class Model:
 
     def learn(
         self,
-        x: np.ndarray | Sequence[np.ndarray],
+        x: np.ndarray | Recording | Sequence[np.ndarray],
         name: str,
-        dt: float = 1.0,
+        dt: float | None = None,
         *,
         epochs: int | None = None,
         units: int | None = None,
@@ -167,9 +146,9 @@ class Model:
         Parameters
         ----------
         x : (T, N) samples in your own units, or a list of such: several trajectories of one system. The last sixth of
-            each is held out for `score`.
+            each is held out for `score`. What `crug.read` returns also says `dt` and `columns`.
         name : what it is called from now on.
-        dt : the interval between samples; remembered, not used.
+        dt : the interval between samples, 1 if not given; remembered, not used.
         epochs : the most epochs that may be spent.
         units : no more units than that for this recording.
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
@@ -183,6 +162,9 @@ class Model:
         """
         if name in self.tasks:
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
+        if isinstance(x, Recording):
+            x, columns, dt = x.values, columns or x.columns, x.dt if dt is None else dt
+        dt = 1.0 if dt is None else dt
         pieces, task, scale = prepare(x, name, dt, units, columns, smooth)
         number = len(self._known)
         config = self._config(_asked(epochs, units, tolerance), _own(task))
@@ -240,6 +222,17 @@ class Model:
                 f"begins with {block}, at least {block // 4} of either kind; {remedy}"
             )
 
+    def remove(self, name: str) -> Model:
+        """Take a recording out and its units back. All others keep every bit; one that draws on it forbids it."""
+        number = self._number(name)
+        for k, known in enumerate(self._known):
+            if k != number and (self._network.owner[self._network.runs[k]] == number).any():
+                raise CrugError(f"{known.name!r} draws on {name!r}, which has to stay; remove {known.name!r} first")
+        rng = np.random.default_rng([self.seed, REMOVAL, number, self.units_free])
+        self._network = release(self._network, number, rng)
+        self._known = tuple(known for known in self._known if known.name != name)
+        return self
+
     def grow(self, units: int) -> Model:
         """Add free units, half of them linear. Nothing that was learned changes by a bit."""
         if units < 1:
@@ -253,7 +246,7 @@ class Model:
     def rollout(self, name: str, steps: int, x0: np.ndarray | None = None) -> np.ndarray:
         """Run one recording's network freely: (steps, N) in your units, from x0 (N,) or several x0 (batch, N).
 
-        Without x0 it starts where the held-out part begins.
+        The first row is one step after the start. Without x0, that is where the held-out part begins.
         """
         number = self._number(name)
         known = self._known[number]
@@ -325,13 +318,9 @@ class Model:
     def save(self, path: str | Path) -> None:
         """Write the model into one file (safetensors, no pickle), whole or not at all."""
         arrays = {f"network.{name}": value for name, value in to_arrays(self._network).items()}
-        known = []
         for k, one in enumerate(self._known):
-            arrays |= {f"task.{k}.mean": one.scale.mean, f"task.{k}.std": one.scale.std, f"task.{k}.test": one.test}
-            plain = {n: getattr(one, n) for n in PLAIN}
-            lists = {"columns": list(one.columns), "smoothed": list(one.smoothed)}
-            known.append({**plain, **lists, "learned": one.learned.to_json()})
-        about = {"seed": self.seed, "settings": self.settings, "tasks": known}
+            arrays |= {f"task.{k}.{name}": value for name, value in one.arrays().items()}
+        about = {"seed": self.seed, "settings": self.settings, "tasks": [one.to_json() for one in self._known]}
         store.write_arrays(Path(path), arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
 
     def _config(self, asked: dict[str, Any], own: dict[str, Any]) -> CrugConfig:
@@ -366,9 +355,6 @@ def _whole(steps: int) -> int:
     return steps
 
 
-PLAIN = ("name", "dt", "samples", "interval", "window", "data", "parameters", "rollout", "machine")
-
-
 def load(path: str | Path) -> Model:
     """The model in a file."""
     path = Path(path)
@@ -387,14 +373,7 @@ def load(path: str | Path) -> Model:
     model.seed, model.settings = about["seed"], about["settings"]
     model._network = from_arrays({n.removeprefix("network."): v for n, v in arrays.items() if n.startswith("network.")})
     model._known = tuple(
-        Known(
-            **{n: one[n] for n in PLAIN},
-            columns=tuple(one["columns"]),
-            smoothed=tuple(one.get("smoothed", ())),  # older files have none
-            scale=Scale(arrays[f"task.{k}.mean"], arrays[f"task.{k}.std"]),
-            test=arrays[f"task.{k}.test"],
-            learned=Learned.from_json(store.decode(one["learned"])),
-        )
+        Known.restored(one, {name: arrays[f"task.{k}.{name}"] for name in Known.ARRAYS})
         for k, one in enumerate(about["tasks"])
     )
     return model

@@ -181,6 +181,15 @@ def recycle(network: Network, rng: np.random.Generator) -> Network:
     return replace(network, a=a, W=W, C=C, h=h)
 
 
+def release(network: Network, task: int, rng: np.random.Generator) -> Network:
+    """Give back the units of a task that no other one draws on, and forget it. The others keep every bit."""
+    owner = np.where(network.owner == task, FREE, network.owner)
+    owner[owner > task] -= 1
+    kept = [k for k in range(len(network.readouts)) if k != task]
+    left = {name: tuple(getattr(network, name)[k] for k in kept) for name in ("readouts", "runs", "decoders")}
+    return recycle(replace(network, owner=owner, **left), rng)
+
+
 def widen(network: Network, dim: int, rng: np.random.Generator) -> Network:
     """An encoder for observations of at least `dim` dimensions; the columns that earlier tasks use stay as they are."""
     have = network.B.shape[1]

@@ -8,6 +8,7 @@ they are cut at the threshold and absorbed into the parameters, as at commitment
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -160,6 +161,12 @@ def run_phase(
         if time.monotonic() - saved > SAVE_SECONDS:
             save(progress)
             saved = time.monotonic()
+    if progress.stumbles == len(progress.curves):
+        warnings.warn(
+            f"nothing was learned in {phase.epochs} epochs ({phase.kind}): loss or gradient were not finite or grew "
+            "beyond bounds; lower training.lr, or look at what the method adds to the loss",
+            stacklevel=2,
+        )
 
 
 BLOWN_UP, STUMBLE_RATE = 10.0, 0.5

@@ -78,6 +78,13 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
     whole = all(map(store.complete, (folder / "tasks").glob("*"))) and (folder / "network.safetensors").exists()
     if finished.exists() and whole:
         return store.read_json(finished)
+    with store.alone(folder):
+        result = _through(config, method, folder, listener)
+        store.write_json(finished, result)
+    return store.decode(store.encode(result))
+
+
+def _through(config: RunConfig, method: Method, folder: Path, listener: Listener) -> dict[str, Any]:
     tasks = [load(name, config.seed, config.trials) for name in config.tasks]
     network = new_network(config, tasks)
     learned: list[Learned] = []
@@ -101,9 +108,7 @@ def run(config: RunConfig, method: Method, folder: Path, listener: Listener) -> 
             learned.append(record)
         listener.learned(number, task.name, learned[-1].own, network.units_of(number))
     store.write_arrays(folder / "network.safetensors", to_arrays(network))
-    result = _result(config, network, memory, tasks, learned, stopped)
-    store.write_json(finished, result)
-    return store.decode(store.encode(result))
+    return _result(config, network, memory, tasks, learned, stopped)
 
 
 def new_network(config: RunConfig, tasks: Sequence[AnyTask]) -> Network:
@@ -155,6 +160,8 @@ def train(
     """
     task = tasks[number]
     opening = method.open(network, tasks, number)
+    if not isinstance(opening, Opening):
+        raise CrugError(f"{config.method}: open returned {type(opening).__name__}, not an Opening")
     recipe = config.recipe(samples_of(task))
     bench = make_bench(config, method, network, memory, tasks, number, opening)
     scorer = bench.scorer
@@ -184,7 +191,12 @@ def train(
         params = {**params, **bench.ungated(history[chosen].phase, block, params)}
         running = {name: jnp.asarray(value) for name, value in journal.running(chosen).items()}
         lesson = Lesson(number, tasks, block, params, running, bench.windows, recipe, scorer)
-        network, memory = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
+        closed = method.close(network, lesson, memory, _rng(config, RECYCLING, number))
+        if not (isinstance(closed, tuple) and [type(part) for part in closed] == [Network, dict]):
+            raise CrugError(f"{config.method}: close returned {_kinds(closed)}, not a Network and a dict of arrays")
+        network, memory = closed
+    if number >= len(network.readouts):
+        raise CrugError(f"{config.method}: {task.name} was never closed: next_phase gave no phase to train it in")
     own = evaluate(network, number, task)
     earlier = [evaluate(network, k, t) for k, t in enumerate(tasks[:number])] if isinstance(task, TrialTask) else []
     record = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier)
@@ -224,6 +236,10 @@ def make_bench(
         )
     extra = method.recall(memory, block)
     return Bench(network, windows, method.objective, recipe, scorer, method.threshold, others, extra)
+
+
+def _kinds(answer: Any) -> str:
+    return " and ".join(type(part).__name__ for part in (answer if isinstance(answer, tuple) else (answer,)))
 
 
 NOBODY = np.array([], np.int64)

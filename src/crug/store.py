@@ -14,12 +14,15 @@ DIR/result.json                       the result
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from safetensors import SafetensorError
@@ -129,6 +132,9 @@ def prepare(folder: Path, config: dict[str, Any], version: str) -> None:
     if file.exists():
         stored = read_json(file)["config"]
         if stored != decode(encode(config)):
+            if {**stored, "source": ""} == {**decode(encode(config)), "source": ""}:
+                changed = f"{config['method']} has changed since this run began"
+                raise CrugError(f"{folder}: {changed}; choose another --out, or remove the folder")
             raise CrugError(f"{folder}: holds another run ({_difference(stored, config)}); choose another --out")
         return
     if folder.is_dir() and any(folder.iterdir()):
@@ -158,6 +164,34 @@ def complete(place: Path) -> bool:
 
 def task_folder(folder: Path, number: int, name: str) -> Path:
     return folder / "tasks" / f"{number + 1}-{name}"
+
+
+@contextmanager
+def alone(file: Path) -> Iterator[None]:
+    """Nobody else works on the file, or the folder, meanwhile."""
+    lock = file / ".lock" if file.is_dir() else file.resolve().with_name(f".{file.resolve().name}.lock")
+    with _locked(file, lock):
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _locked(file: Path, lock: Path) -> IO[str]:
+    """The open lock, held until it is closed. Only who holds it removes it, so one that is gone was let go: again."""
+    while True:
+        try:
+            handle = open(lock, "w")  # noqa: SIM115
+        except FileNotFoundError:
+            raise CrugError(f"{file}: its folder does not exist") from None
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            handle.close()
+            raise CrugError(f"{file}: another crug is working on it; wait until it is done") from None
+        if lock.exists() and os.path.samestat(os.fstat(handle.fileno()), lock.stat()):
+            return handle
+        handle.close()
 
 
 def clear(folder: Path) -> None:

@@ -55,7 +55,7 @@ class Objective:
         return {}
 
     def account(self, running: Params, gradients: Params, change: Params) -> Params:
-        """The account after a step: the gradients of the whole loss before it, clipped, and the change that it made."""
+        """The account after a step: the gradients of the whole loss before it, and the change that it made."""
         return running
 
 
@@ -145,7 +145,8 @@ def train_epochs(
     recipe: Recipe,
     others: tuple[View, ...] = (),
 ) -> tuple[State, Array]:
-    """`count` (at most CHUNK) epochs from epoch `first` of a phase, and each one's mean task loss (CHUNK,).
+    """`count` (at most CHUNK) epochs from epoch `first` of a phase, and each one's mean task loss (CHUNK,): infinite
+    where not a single step could be taken.
 
     `controls` holds the phase's numbers: `lr`, `lr_end`, `gate_lr`, `epochs`, and whatever the objective asks for.
     """
@@ -153,7 +154,8 @@ def train_epochs(
     pool = len(windows.starts)
 
     def step(state, index, progress, view):
-        """One gradient step on the windows `index` of the block's own task, or of another one."""
+        """One gradient step on the windows `index` of the block's own task, or of another one; the task's loss, and
+        whether the step was taken: without a finite gradient it is not."""
 
         def loss(params):
             effective = objective.effective(params, fixed, controls)
@@ -171,11 +173,10 @@ def train_epochs(
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         change = {name: params[name] - state.params[name] for name in params}
-        clipped: Any = optax.clip_by_global_norm(recipe.clip).update(gradients, optax.EmptyState())[0]
-        running = objective.account(state.running, clipped, change)
+        running = objective.account(state.running, gradients, change)
         good = jnp.isfinite(optax.tree.norm(gradients))
         new = State(params, inner, running)
-        return jax.tree.map(lambda new, old: jnp.where(good, new, old), new, state), task
+        return jax.tree.map(lambda new, old: jnp.where(good, new, old), new, state), (task, good)
 
     def other(view, state, key, progress):
         index = jax.random.randint(key, (recipe.batch,), 0, len(view.windows.starts))
@@ -192,10 +193,10 @@ def train_epochs(
         if not objective.replay:
             own = lambda state, key, progress: step(state, index, progress, None)  # noqa: E731
             return lax.switch(who, [own, *branches], state, key, progress)
-        state, task = step(state, index, progress, None)
-        pause = lambda state, key, progress: (state, task)  # noqa: E731
+        state, out = step(state, index, progress, None)
+        pause = lambda state, key, progress: (state, out)  # noqa: E731
         state, _ = lax.switch(who, [pause, *branches], state, key, progress)
-        return state, task
+        return state, out
 
     def epoch(i, carry):
         state, losses = carry
@@ -210,8 +211,8 @@ def train_epochs(
             draw, *keys = jax.random.split(jax.random.fold_in(epoch_key, 1), 1 + recipe.batches)
             who = turns(draw, (first + i) * recipe.batches, recipe.batches, len(others), objective.replay)
             items = (*items, who, jnp.stack(keys))
-        state, tasks = lax.scan(partial(turn, first + i), state, items)
-        return state, losses.at[i].set(tasks.mean())
+        state, (tasks, taken) = lax.scan(partial(turn, first + i), state, items)
+        return state, losses.at[i].set(jnp.where(taken.any(), tasks.mean(), jnp.inf))
 
     return lax.fori_loop(0, count, epoch, (state, jnp.zeros(CHUNK, jnp.float32)))
 

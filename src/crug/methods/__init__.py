@@ -48,13 +48,24 @@ def find(name: str) -> type[Method]:
     sys.modules[spec.name] = module  # annotations are looked up there
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
         raise CrugError(f"--method {name}: cannot be imported ({type(error).__name__}: {error})") from error
     own: list[Any] = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
-    found = [c for c in own if all(hasattr(c, part) for part in ("name", "summary", "Config", "open", "close"))]
+    found = [c for c in own if all(hasattr(c, part) for part in PARTS)]
     if len(found) != 1:
-        raise CrugError(
-            f"--method {name}: it has {len(found)} method classes, one is needed; see crug/methods/_template.py"
-        )
+        raise CrugError(f"--method {name}: {_not_one(own, found)}; see crug/methods/_template.py")
     return found[0]
+
+
+PARTS = ("name", "summary", "Config", "open", "next_phase", "close")
+
+
+def _not_one(own: list[Any], found: list[Any]) -> str:
+    if found:
+        return f"has {len(found)} methods ({', '.join(c.__name__ for c in found)}), one is needed"
+    near = [c for c in own if any(hasattr(c, part) for part in PARTS)]
+    if not near:
+        return "has no class that is a method: one that inherits from Shared, say, with a name and a summary"
+    missing = [part for part in PARTS if not hasattr(near[-1], part)]
+    return f"class {near[-1].__name__} is no method yet: it has no {', no '.join(missing)}"

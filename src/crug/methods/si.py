@@ -1,8 +1,7 @@
 """Synaptic intelligence (paper, appendix A.7): what each parameter did for the loss on its way decides how firmly it is
 held afterwards.
 
-    omega_i <- omega_i - g_i * (change of theta_i)         at every step; g is the gradient of the whole loss before it,
-                                                            clipped as the optimiser has it
+    omega_i <- omega_i - g_i * (change of theta_i)         at every step; g is the gradient of the whole loss before it
     Omega_i <- Omega_i + max(0, omega_i / ((theta_i_end - theta_i_start)^2 + xi))                when a task ends
     loss = task + strength * sum_i Omega_i (theta_i - theta_i^previous)^2
 """

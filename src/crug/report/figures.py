@@ -89,7 +89,8 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
         for ax in axes:
             ax.axvline(offset, color="#bbbbbb", lw=0.8)
     losses = np.concatenate([c["loss"] for c in curves])
-    axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * np.nanmin(losses), 10))
+    finite = losses[np.isfinite(losses)]
+    axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * min(finite, default=1), 10))
     axes[1].set(yscale="log", ylabel="{} (red), {} (blue)".format(*measures))
     axes[2].set(yscale="log", ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
     for ax in axes[1:]:

@@ -13,6 +13,8 @@ from crug.errors import CrugError
 
 TIME = ("time", "t", "timestamp", "seconds", "sec")
 """Columns of these names are taken as the clock, not as data."""
+FILLS = ("linear", "previous")
+"""How missing values can be replaced."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +44,13 @@ def with_clock(recording: Recording, columns: Sequence[str] | None) -> Recording
     kept = replace(recording, values=recording.values[:, keep], columns=tuple(recording.columns[i] for i in keep))
     problem = _unevenness(time)
     if problem and columns:
-        warnings.warn(f"{source}: column {name!r} is not used as a clock: {problem}", stacklevel=3)
-        return kept
+        warnings.warn(f"{source}: taken as evenly sampled, but column {name!r}: {problem}", stacklevel=3)
+        usual = float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+        return replace(kept, dt=usual if np.isfinite(usual) and usual > 0 else None)
     if problem:
         raise CrugError(
-            f"{source}: column {name!r}: {problem}; resample it evenly first, or leave the clock out with --columns"
+            f"{source}: column {name!r}: {problem}; resample it evenly, cut it there and learn the parts --together, "
+            "or leave the clock out with --columns"
         )
     return replace(kept, dt=float(time[-1] - time[0]) / (len(time) - 1))
 
@@ -142,8 +146,8 @@ def constant(x: np.ndarray) -> bool:
 
 
 def filled(source: str, columns: Sequence[str], values: np.ndarray, how: str) -> np.ndarray:
-    if how not in ("linear", "previous"):
-        raise CrugError(f"--fill {how}: there are linear and previous")
+    if how not in FILLS:
+        raise CrugError(f"--fill {how}: there are {' and '.join(FILLS)}")
     out = values.copy()
     rows = np.arange(len(values))
     for i, name in enumerate(columns):

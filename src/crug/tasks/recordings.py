@@ -53,8 +53,8 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
             raise CrugError(f"{source}: has {len(x)} samples, {cut} cannot be cut from both ends")
         x = x[cut:-cut]
     if decimate > 1:
-        if len(x) // decimate < FEWEST:
-            raise CrugError(f"{source}: {len(x)} samples decimated by {decimate} leave too few; {FEWEST} are needed")
+        if len(x) // decimate < SHORTEST:
+            raise CrugError(f"{source}: {len(x)} samples decimated by {decimate} leave too few; {SHORTEST} are needed")
         # the ends go on by reflection, or the filter would pull them to zero
         x = np.pad(x, ((20 * decimate,) * 2, (0, 0)), mode="reflect", reflect_type="odd")
         x = anti_aliased(x, decimate, ftype="fir", axis=0)[20:-20]
@@ -74,6 +74,8 @@ def prepare(
     x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = (), smooth: bool = True
 ) -> tuple[list[Any], Task, Scale]:
     """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
+    if not isinstance(name, str) or not name.strip():
+        raise CrugError(f"name = {name!r}: a recording is called by a text, e.g. 'monday'")
     if name == "free":
         raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
     pieces = _pieces(x)
