@@ -155,7 +155,7 @@ def test_runs_are_told_apart_by_what_they_set_and_by_the_version_of_their_file(t
     assert "mine.py has changed since this run began" in refused.stderr
     assert crug("run", *small("--method", mine, "--out", "three")).returncode == 0
     shown = crug("show", "one", "two", "three", "one").stdout
-    assert shown.count("seeds 0\n") == 3
+    assert shown.count("1 of 1 complete") == 3
     mine.write_text(mine.read_text().replace("strength", "force"))
     for gone in (False, True):
         if gone:

@@ -227,7 +227,7 @@ class B(A):
         ("import sys; sys.exit(3)", "cannot be imported"),
         ("x = 1", "has no class that is a method"),
         ("class Mine:\n    name = 'mine'", "class Mine is no method yet: it has no summary, no Config, no open"),
-        ("from crug.methods.shared import Shared\nclass A(Shared):\n    name = 'a'", "class A .* it has no summary$"),
+        ("from crug.methods.shared import Shared\nclass A(Shared):\n    name = 'a'", "class A .* it has no summary;"),
         (TWO, r"has 2 methods \(A, B\), one is needed"),
     ],
 )

@@ -137,11 +137,13 @@ def test_a_recording_of_a_file_brings_its_interval_and_its_columns(tmp_path):
 
 
 def test_a_failure_says_so(learned):
-    assert not learned.about("first").failed
-    known = learned.about("first")
-    lost = replace(known.learned.history[known.learned.chosen], score=Score(15.0, 0.4))
-    bad = replace(known, learned=replace(known.learned, history=[lost], chosen=0))
-    assert "come to 17.0 together, a perfect model would have about" in bad.failed
+    known = learned.about("first").learned
+    for score, said in ((Score(known.floor, 0.1), False), (Score(known.floor + 9, 0.2), True)):
+        history = [replace(known.history[0], score=score)]
+        after = replace(learned.about("first"), learned=replace(known, history=history, chosen=0))
+        assert (f"come to {known.floor + 10:.1f} together, a perfect model would" in after.failed) == said
+    with pytest.warns(UserWarning, match="w: not what was recorded; .* `remove` takes it out"):
+        fresh().learn(wave(), "w", epochs=1, progress=False)
 
 
 def test_verify_sees_one_nudged_weight(learned, tmp_path):

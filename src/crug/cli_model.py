@@ -96,9 +96,6 @@ def learn(
                     raise typer.Exit(STOPPED) from None
             model.save(file)
             store.clear(_scratch(file))
-            if failed := model.about(called).failed:
-                remedy = f"crug remove {file} {called} takes it out; allow more epochs or units then, or other columns"
-                typer.echo(f"crug: {failed}; {remedy}", err=True)
     say(f"{file}: {len(model.tasks)} recordings, {model.units_free} of {model.units} units are free")
 
 

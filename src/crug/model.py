@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import tempfile
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -211,6 +212,9 @@ class Model:
         )
         progress.learned(0, name, record.own, network.units_of(number))
         self._network, self._known = network, (*self._known, known)
+        if known.failed:
+            remedy = "`remove` takes it out; allow more epochs or units then, or choose other columns"
+            warnings.warn(f"{known.failed}; {remedy}", stacklevel=2)
         return self
 
     def _check_room(self, name: str, block: int, remedy: str) -> None:
