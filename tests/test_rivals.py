@@ -208,7 +208,7 @@ def test_ewc_holds_all_earlier_tasks_and_not_the_first_one():
 
 
 def test_si_accounts_for_every_step_as_a_hand_rolled_loop_does():
-    """The gradient of the whole loss, penalty included and not clipped, times the change that the optimiser made."""
+    """The gradient of the whole loss, penalty included and clipped, times the change that the optimiser made."""
     _, _, block, params, windows, _ = two_tasks()
     rng = np.random.default_rng(3)
     shapes = {"a": (20,), "W": (20, 20), "C": (20, 0), "h": (20,)}
@@ -232,8 +232,9 @@ def test_si_accounts_for_every_step_as_a_hand_rolled_loop_does():
             gradients = jax.grad(loss)(p, index)
             updates, inner = rule.update(gradients, inner)
             new = optax.apply_updates(p, {n: -1e-2 * u for n, u in updates.items()})
+            shrink = min(1.0, recipe.clip / float(np.sqrt(sum(np.sum(np.square(g)) for g in gradients.values()))))
             for n in LEARNED:
-                omega[n] -= np.asarray(gradients[n]) * (np.asarray(new[n]) - np.asarray(p[n]))
+                omega[n] -= shrink * np.asarray(gradients[n]) * (np.asarray(new[n]) - np.asarray(p[n]))
             p = new
     for n in LEARNED:
         np.testing.assert_allclose(state.params[n], p[n], rtol=1e-3, atol=1e-6)

@@ -55,7 +55,7 @@ class Objective:
         return {}
 
     def account(self, running: Params, gradients: Params, change: Params) -> Params:
-        """The account after a step: the gradients of the whole loss before it, and the change that it made."""
+        """The account after a step: the gradients of the whole loss before it, clipped, and the change that it made."""
         return running
 
 
@@ -173,7 +173,8 @@ def train_epochs(
         updates = {name: -rate[name] * update for name, update in updates.items()}
         params: Any = optax.apply_updates(state.params, objective.freeze(updates, state.params))
         change = {name: params[name] - state.params[name] for name in params}
-        running = objective.account(state.running, gradients, change)
+        clipped: Any = optax.clip_by_global_norm(recipe.clip).update(gradients, optax.EmptyState())[0]
+        running = objective.account(state.running, clipped, change)
         good = jnp.isfinite(optax.tree.norm(gradients))
         new = State(params, inner, running)
         return jax.tree.map(lambda new, old: jnp.where(good, new, old), new, state), (task, good)
