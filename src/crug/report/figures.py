@@ -88,6 +88,7 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
         offset = epoch[-1]
         for ax in axes:
             ax.axvline(offset, color="#bbbbbb", lw=0.8)
+    axes[0].set_xlim(0, max(offset, 1))
     losses = np.concatenate([c["loss"] for c in curves])
     finite = losses[np.isfinite(losses)]
     axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * min(finite, default=1), 10))
