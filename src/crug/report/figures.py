@@ -60,7 +60,8 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         ax.plot(np.array(sizes)[finite], scores[finite], "o", ms=4, color=TRUTH)
         chosen = record.history[record.chosen]
         ax.plot(chosen.units, chosen.score.main, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
-        ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)", yscale="log")
+        ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)")
+    _logarithmic(*axes[0])
     trials = any(isinstance(o.score, Answers) for record in learned for o in record.history)
     axes[0, 0].set_ylabel("1 / accuracy on fresh trials" if trials else "D_stsp on training data")
     axes[0, 0].yaxis.set_major_formatter("{x:g}")
@@ -91,13 +92,22 @@ def learning_curves(titles: list[str], curves: list[dict[str, np.ndarray]]) -> F
     axes[0].set_xlim(0, max(offset, 1))
     losses = np.concatenate([c["loss"] for c in curves])
     finite = losses[np.isfinite(losses)]
-    axes[0].set(yscale="log", ylabel="loss", ylim=(0.5 * min(finite, default=1), 10))
-    axes[1].set(yscale="log", ylabel="{} (red), {} (blue)".format(*measures))
-    axes[2].set(yscale="log", ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
+    axes[0].set(ylabel="loss", yscale="log", ylim=(0.5 * min(finite, default=1), 10))
+    axes[1].set(ylabel="{} (red), {} (blue)".format(*measures))
+    axes[2].set(ylabel="units: ReLU solid, linear dashed", xlabel="epoch")
     for ax in axes[1:]:
+        _logarithmic(ax)
         ax.yaxis.set_major_formatter("{x:g}")
     figure.tight_layout()
     return figure
+
+
+def _logarithmic(*axes: Any) -> None:
+    """Logarithmic axes that share their range, also where nothing could be drawn because all of it is divergent."""
+    if not any(ax.dataLim.intervaly[1] > 0 for ax in axes):
+        axes[0].set_ylim(0.1, 20)
+    for ax in axes:
+        ax.set_yscale("log")
 
 
 def draw_run(folder: Path) -> None:
