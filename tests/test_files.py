@@ -96,11 +96,11 @@ def test_a_time_column_is_the_clock(tmp_path):
 
 
 def test_columns_are_chosen_by_place_or_name_before_anything_else_is_looked_at(tmp_path):
-    (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n1,2,b,6\n9,4,c,3\n")
-    with pytest.warns(UserWarning, match="'time' is not used as a clock: the interval between samples is"):
+    (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n2,2,b,6\n4,2,b,6\n9,4,c,3\n")
+    with pytest.warns(UserWarning, match="taken as evenly sampled, but column 'time': the interval between samples is"):
         found = read(tmp_path / "r.csv", columns=["2", "y"])
-    assert found.values.tolist() == [[1, 5], [2, 6], [4, 3]]
-    assert (found.columns, found.dt) == (("x", "y"), None)
+    assert found.values.tolist() == [[1, 5], [2, 6], [2, 6], [4, 3]]
+    assert (found.columns, found.dt) == (("x", "y"), 2)
     (tmp_path / "r.csv").write_text("time,x,note,y\n0,1,a,5\n2,2,b,6\n4,4,c,3\n")
     found = read(tmp_path / "r.csv", columns=["y", "x"])
     assert found.values.tolist() == [[5, 1], [6, 2], [3, 4]]
