@@ -50,7 +50,7 @@ def bench(say: Callable[[str], None]) -> dict[str, Any]:
     methods = method_costs()
     for m in methods:
         say(f"step of {m['name']}: {m['ms']:.2f} ms, {m['ratio']:.2f} of naive ({m['state']})")
-    say("a whole fixed-price run of vlrc, a few minutes ...")
+    say("a whole fixed-price run of vlrc, about ten minutes ...")
     run_seconds, count = _whole_run()
     torch_seconds = count * steps[0]["torch_ms"] / 1000
     ratio = torch_seconds / run_seconds
