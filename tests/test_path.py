@@ -92,7 +92,7 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     hints = Hints(0, 160, 3, 0.3, 5.0)
     paper = crug(allocation="price", settle=0)
     phase = paper.next_phase([], hints)
-    assert (phase.epochs, phase.lr, phase.lr_end, phase.gates) == (2000, 1e-3, 1e-5, True)
+    assert (phase.epochs, phase.lr, phase.lr_end, phase.gates) == (2000, 1e-3, 1e-3, True)
     assert (phase.price_relu, phase.price_linear, phase.warm) == (2.33e-3, 1.53e-3, 0.1)
     outcome = Outcome(phase, 4, 4, 1e-4, Score(1.0, 0.1))
     assert paper.next_phase([outcome], hints) is None
@@ -100,7 +100,7 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     first = settled.next_phase([], hints)
     second = settled.next_phase([outcome], hints)
     assert (first.epochs, second.epochs, second.gates, second.begin) == (1400, 600, False, 0)
-    assert (second.lr, second.lr_end) == (1e-2, 1e-5)
+    assert (second.lr, second.lr_end) == (1e-2, 1e-3)
     assert settled.next_phase([outcome, outcome], hints) is None
 
 

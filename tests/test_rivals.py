@@ -107,8 +107,8 @@ def test_each_of_the_others_is_learned_too(every):
         index = jnp.arange(0, 2_000, 100)
         return np.array([float(task_loss(reordered(e, v.order), v.fixed, v.windows, index, RECIPE)) for v in views])
 
-    alone, _ = train(params, block, windows, Objective(), 30, lr=3e-2)
-    together, _ = train(params, block, windows, Objective(replay=every), 30, views, lr=3e-2)
+    alone, _ = train(params, block, windows, Objective(), 30, lr=1e-2)
+    together, _ = train(params, block, windows, Objective(replay=every), 30, views, lr=1e-2)
     assert (losses(together) < 0.3 * losses(alone)).all()
 
 

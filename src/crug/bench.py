@@ -85,7 +85,7 @@ def engine_epoch(M: int, P: int) -> Timed:
     nobody = np.array([], np.int64)
     block, params = open_block(network, np.arange(M), np.arange(task.dim), nobody)
     windows = make_windows(network, nobody, task.train, recipe, np.random.default_rng(0))
-    phase = Phase("price", 1000, 1e-3, 1e-5, gates=True, gate_lr=5e-3, price_linear=1e-3, price_relu=1e-3)
+    phase = Phase("price", 1000, 1e-3, 1e-3, gates=True, gate_lr=5e-3, price_linear=1e-3, price_relu=1e-3)
     state, numbers, key = start(params, recipe, Gating()), controls(phase), jax.random.key(0)
 
     def go() -> None:
@@ -108,7 +108,7 @@ def torch_steps(M: int, P: int, count: int = 8) -> Timed:
     a, W, h = torch.full((M,), 0.3), torch.zeros(M, M), torch.zeros(M)
     log_alpha = torch.full((M,), 2.0)
     params = [p.requires_grad_() for p in (a, W, h, log_alpha)]
-    optimiser = torch.optim.RAdam(params, lr=1e-3)
+    optimiser = torch.optim.Adam(params, lr=1e-3)
 
     def go() -> None:
         for _ in range(count):

@@ -26,7 +26,7 @@ class Recipe(NamedTuple):
     batches: int = 31
     interval: int = 16
     strength: float = 1.0
-    optimiser: str = "radam"
+    optimiser: str = "adam"
     clip: float = 10.0
     range_weight: float = 0.0
     fixed_windows: bool = False

@@ -15,14 +15,14 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from crug.config import NonNegative, Positive, RunConfig, Section, Select, Share, family_of, with_defaults
+from crug.config import NonNegative, Positive, RunConfig, Section, Share, family_of, with_defaults
 from crug.methods.base import Hints
 from crug.methods.gating import Gating
 from crug.methods.isolating import Isolating
 from crug.methods.path import PathConfig, choose, next_rung
 from crug.phases import Outcome, Phase
 
-PATH_DEFAULTS = {"epochs": 4000, "training": {"lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
+PATH_DEFAULTS = {"epochs": 4000, "training": {"optimiser": "radam", "lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 PATH_PRESETS: dict[str, dict[str, Any]] = {
     "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}},
@@ -53,7 +53,6 @@ class CrugConfig(RunConfig):
     allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
     settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
     settle_lr: Annotated[Positive, Field(description="price: learning rate at the start of settling")] = 1e-2
-    select: Select = "best"
     gates: GatesConfig = GatesConfig()
     prices: PricesConfig = PricesConfig()
     transfer: TransferConfig = TransferConfig()
@@ -82,7 +81,7 @@ class CrugConfig(RunConfig):
         if values.get("allocation", "path") == "path":
             values = with_defaults(values, PATH_PRESETS.get(family_of(values), {}))
             values = with_defaults(values, PATH_DEFAULTS)
-        return with_defaults(values, {"training": {"range_weight": 100.0}})
+        return with_defaults(values, {"select": "best", "training": {"range_weight": 100.0}})
 
 
 class Crug(Isolating):

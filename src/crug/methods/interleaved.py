@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from crug.config import RunConfig
+from crug.config import RunConfig, Select
 from crug.errors import CrugError
 from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
 from crug.methods.shared import Shared, readouts
@@ -18,11 +18,16 @@ from crug.phases import Outcome, Phase
 from crug.tasks import AnyTask
 
 
+class InterleavedConfig(RunConfig):
+    select: Select = "last"
+
+
 class Interleaved(Shared):
     """Everything is learned in the first task's turn; in the turns of the others nothing is left to do."""
 
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
+    Config: ClassVar[type[RunConfig]] = InterleavedConfig
 
     def __init__(self, config: RunConfig):
         super().__init__(config)
