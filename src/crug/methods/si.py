@@ -6,8 +6,8 @@ held afterwards.
     Omega_i <- Omega_i + max(0, omega_i / ((theta_i_end - theta_i_start)^2 + xi))                when a task ends
     loss = task + strength * sum_i Omega_i (theta_i - theta_i^previous)^2
 
-Clipped, because a path integral of the first order is wrong where a gradient explodes: without it, importances on
-recordings are 1.4 to 2 times as large, and on cognitive tasks no strength gets half of the answers right.
+Clipped, because a path integral of the first order is wrong where a gradient explodes: without it, no strength gets
+half of the answers of the cognitive tasks right.
 """
 
 from __future__ import annotations
