@@ -22,6 +22,7 @@ from crug.methods.shared import Shared
 from crug.network import create, from_arrays
 from crug.phases import Phase
 from crug.sequence import run
+from crug.tasks import SEQUENCES
 from crug.training import Objective, start
 from crug.verify import verify
 from lessons import NAMES, NOBODY, RECIPE, SMALL, lesson_of, make, task, two_tasks, wave
@@ -253,6 +254,20 @@ def test_an_answer_of_the_wrong_kind_is_named(tmp_path, monkeypatch, question, a
     with pytest.raises(CrugError, match=message):
         run(config, method, tmp_path / "run", Silent())
     assert not (tmp_path / "run" / ".lock").exists()
+
+
+@pytest.mark.parametrize("sequence", ["vlrc", "blgf"])
+def test_rivals_are_trained_alike(sequence):
+    """What differs between their rows is the method; interleaved training alone has no checkpoint to choose."""
+    base = {"sequence": sequence, "tasks": SEQUENCES[sequence]}
+    configs = {name: METHODS[name].Config.model_validate({**base, "method": name}) for name in METHODS}
+    configs |= {"price": METHODS["crug"].Config.model_validate({**base, "method": "crug", "allocation": "price"})}
+    naive = configs["naive"]
+    for name in set(configs) - {"crug"}:
+        config, weight = configs[name], {"range_weight": configs[name].training.range_weight}
+        assert config.training == naive.training.model_copy(update=weight if name == "price" else {})
+        assert (config.epochs, config.network) == (naive.epochs, naive.network)
+        assert config.select == ("last" if name == "interleaved" else "best")
 
 
 class Impatient(Silent):

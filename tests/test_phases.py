@@ -32,7 +32,7 @@ def bench():
 def go(bench, phase, progress=None):
     if progress is None:
         block, params = open_block(bench.network, np.arange(20), np.arange(2), NOBODY)
-        progress = begin(block, params, RECIPE, Gating())
+        progress = begin(block, params, RECIPE, bench.objective)
     run_phase(bench, phase, 0, progress, jax.random.key(0), lambda _: None, lambda _: None)
     return progress
 
@@ -77,3 +77,22 @@ def test_keeps_the_best_or_the_last(bench):
     assert bench.scorer.total(last.score) == scores[-1]
     assert last.kept is not None
     assert np.array_equal(last.kept[1]["W"], last.state.params["W"])
+
+
+class Counting(Gating):
+    """Its account is the number of steps."""
+
+    def begin(self, params):
+        return {"steps": jnp.int32(0)}
+
+    def account(self, running, gradients, change):
+        return {"steps": running["steps"] + 1}
+
+
+def test_the_account_that_is_kept_is_that_of_the_network_that_is_kept(bench):
+    progress = go(replace(bench, objective=Counting()), Phase("open", 64, 3e-2, 3e-2, score_from=0.0))
+    best = min(
+        (row for row in progress.curves if np.isfinite(row[6])), key=lambda row: bench.scorer.total(Score(*row[6:8]))
+    )
+    assert best[0] < 64
+    assert int(progress.account["steps"]) == best[0] * RECIPE.batches
