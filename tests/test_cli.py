@@ -27,7 +27,6 @@ MISTAKES = {
     "a missing file": (["run", "vlrc", "--config", "nowhere.toml"], "nowhere.toml"),
     "too many ReLU units": (["run", "vlrc", "--set", "network.P=200"], "choose P below M"),
     "a seed among the settings": (["run", "vlrc", "--set", "seed=3"], "give it on the command line"),
-    "interleaved by its first task": (["run", "vlrc", "--method", "interleaved", "--set", "select=best"], 'use "last"'),
     "no folder": (["show", "README.md"], "is this the folder of a run"),
     "no run there": (["show", "nowhere"], "there is no such file"),
     "no run to verify": (["verify", "nowhere"], "there is no such file"),

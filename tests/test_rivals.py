@@ -12,7 +12,7 @@ from crug import store
 from crug.block import open_block
 from crug.data import make_view, make_windows
 from crug.errors import CrugError
-from crug.evaluation import free_run
+from crug.evaluation import TrainingScore, free_run
 from crug.listeners import Silent
 from crug.methods.base import LEARNED, by_unit, examples, in_block
 from crug.methods.ewc import fisher
@@ -322,3 +322,19 @@ def test_shared_units_are_written_back_and_owned_by_nobody():
     assert after.used().tolist() == [0, 1, 6]
     assert len(after.free()) == 8
     assert after.W.sum() == 18
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_interleaved_checkpoints_go_by_their_worst_task(order):
+    """Wherever it stands: seen from the first task's block, a task scores as in a block of its own."""
+    config, method = make("interleaved")
+    network, tasks = create(20, 8, 3, np.random.default_rng(0)), [task(2, 1.0), task(3, 1.7)][::order]
+    W = (0.1 * np.random.default_rng(1).normal(size=(20, 20))).astype(np.float32)
+    network = replace(network, W=W, h=network.a)
+    bench = make_bench(config, method, network, {}, tasks, 0, method.open(network, tasks, 0))
+    blocks = [opened(method, network, tasks, k) for k in range(2)]
+    effective = [Objective().effective(params, block.fixed, {}) for block, params in blocks]
+    alone = [TrainingScore(tasks[k]).of(network, blocks[k][0], effective[k]) for k in range(2)]
+    assert abs(alone[0].d_stsp - alone[1].d_stsp) > 0.1
+    joint = bench.scorer.of(network, blocks[0][0], effective[0])
+    np.testing.assert_allclose(joint, max(alone, key=bench.scorer.total), rtol=1e-4)

@@ -8,6 +8,7 @@ Up to three dimensions are binned, above that Gaussian mixtures take over.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -15,14 +16,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from crug.block import Block, Params, system
-from crug.data import make_trials
+from crug.data import View, make_trials
 from crug.dynamics import driven, rollout
 from crug.metrics import BinnedReference, MixtureReference, kl, power_spectrum, spectral_distance
 from crug.metrics.hellinger import smoothing
 from crug.network import Network, encode
 from crug.tasks import AnyTask, Task, TrialTask
 from crug.tasks.cognitive import Trials, correct
-from crug.training import answers
+from crug.training import answers, reordered
 
 STARTS, SPECTRUM = 5, 20_000
 BINNED = 3
@@ -232,9 +233,29 @@ class TrialScore:
         return _answers(outputs, self.task.fresh, self.task)
 
 
+class JointScore:
+    """Of several tasks that one block learns at once, the worst score. `others` come with the block's view of them."""
+
+    def __init__(self, own: TrainingScore | TrialScore, others: Sequence[tuple[TrainingScore | TrialScore, View]]):
+        self.own, self.others = own, others
+        self.names, self.weight = own.names, own.weight
+        self.floor = max(own.floor, *(scorer.floor for scorer, _ in others))
+
+    def total(self, score: AnyScore) -> float:
+        return self.own.total(score)
+
+    def of(self, network: Network, block: Block, effective: Params) -> AnyScore:
+        scores: list[AnyScore] = [self.own.of(network, block, effective)]
+        for scorer, view in self.others:
+            order, dim = np.asarray(view.order), view.fixed.encoder.shape[1]
+            seen = replace(block, units=block.units[order], dim=dim, fixed=view.fixed)
+            scores.append(scorer.of(network, seen, reordered(effective, view.order)))
+        return max(scores, key=self.total)
+
+
 @jax.jit
 def _all_answers(effective: Params, fixed: Any, trials: Any) -> Any:
     return answers(effective, fixed, trials, jnp.arange(len(trials.inputs)))
 
 
-Scorer = TrainingScore | TrialScore
+Scorer = TrainingScore | TrialScore | JointScore

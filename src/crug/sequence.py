@@ -20,6 +20,7 @@ from crug.evaluation import (
     DIVERGENT,
     Answers,
     AnyScore,
+    JointScore,
     Score,
     TrainingScore,
     TrialScore,
@@ -220,13 +221,11 @@ def make_bench(
     if isinstance(task, TrialTask):
         train = task.train
         windows = make_trials(network, opening.feeders, train.inputs, train.targets, task.weight)
-        scorer = TrialScore(network, opening.feeders, task)
         everyone = jnp.arange(len(block.units))
         others = tuple(View(make_trials(network, NOBODY, *r.pieces), block.fixed, everyone) for r in rehearsals)
     else:
         draw = _rng(config, WINDOWS, number)
         windows = make_windows(network, opening.feeders, task.train, recipe, draw, task.breaks)
-        scorer = TrainingScore(task, config.training.starts)
         others = tuple(make_view(network, block, r.readout, r.pieces, recipe) for r in rehearsals)
     _check_pool(task, len(windows.starts), recipe)
     if not all(len(view.windows.starts) for view in others):
@@ -234,8 +233,18 @@ def make_bench(
             f"{task.name}: no window of {recipe.window} steps fits into what {config.method} rehearses; "
             "set training.window lower"
         )
+    scorer, scored = _scorer(config, network, opening, task), zip(rehearsals, others, strict=True)
+    if joint := [(_scorer(config, network, opening, r.task), view) for r, view in scored if r.task]:
+        scorer = JointScore(scorer, joint)
     extra = method.recall(memory, block)
     return Bench(network, windows, method.objective, recipe, scorer, method.threshold, others, extra)
+
+
+def _scorer(config: RunConfig, network: Network, opening: Opening, task: AnyTask) -> TrainingScore | TrialScore:
+    """How checkpoints are compared on a task."""
+    if isinstance(task, TrialTask):
+        return TrialScore(network, opening.feeders, task)
+    return TrainingScore(task, config.training.starts)
 
 
 def _kinds(answer: Any) -> str:

@@ -52,10 +52,12 @@ class Opening(NamedTuple):
 
 class Rehearsal(NamedTuple):
     """Another task to train on beside the present one: the units that it is read out of, and pieces of data (T, N);
-    for a task of trials the inputs and targets (trials, T, channels), and the weight (T,) of the steps."""
+    for a task of trials the inputs and targets (trials, T, channels), and the weight (T,) of the steps. Where `task` is
+    given, checkpoints are scored on it too, and the worst score counts."""
 
     readout: np.ndarray
     pieces: Sequence[np.ndarray]
+    task: AnyTask | None = None
 
 
 def examples(task: AnyTask) -> list[np.ndarray]:

@@ -18,7 +18,7 @@ from pydantic import Field
 
 from crug.block import Block, Fixed, Params, State, compact, system
 from crug.config import NonNegative, RunConfig, Section
-from crug.evaluation import TrialScore
+from crug.evaluation import TrainingScore, TrialScore
 from crug.methods.base import Lesson, Memory
 from crug.methods.isolating import FEWEST, Isolating
 from crug.network import Network
@@ -113,6 +113,7 @@ def activity(network: Network, lesson: Lesson) -> np.ndarray:
         z = np.asarray(answers(effective, everything, scorer.trials, jnp.arange(len(scorer.trials.inputs))))
         mean = np.nan_to_num(np.abs(z).mean(axis=(0, 1), dtype=np.float64))[: len(block.members)]
         return mean / mean.max()
+    assert isinstance(scorer, TrainingScore)
     free = system(network, block, effective)
     z = scorer.run(*free, len(block.feeders) + np.arange(len(block.members)))
     mean = np.abs(z).mean(axis=(0, 1), dtype=np.float64)

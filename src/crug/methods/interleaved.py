@@ -9,8 +9,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from crug.config import RunConfig, Select
-from crug.errors import CrugError
 from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
 from crug.methods.shared import Shared, readouts
 from crug.network import Network
@@ -18,31 +16,21 @@ from crug.phases import Outcome, Phase
 from crug.tasks import AnyTask
 
 
-class InterleavedConfig(RunConfig):
-    select: Select = "last"
-
-
 class Interleaved(Shared):
     """Everything is learned in the first task's turn; in the turns of the others nothing is left to do."""
 
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
-    Config: ClassVar[type[RunConfig]] = InterleavedConfig
-
-    def __init__(self, config: RunConfig):
-        super().__init__(config)
-        if config.select == "best":
-            raise CrugError('select = "best": interleaved training is scored on its first task only; use "last"')
 
     def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         if number:
             return []
         own = readouts(network, tasks)
-        return [Rehearsal(own[k], examples(task)) for k, task in enumerate(tasks) if k]
+        return [Rehearsal(own[k], examples(task), task) for k, task in enumerate(tasks) if k]
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
-        phase = None if hints.task else super().next_phase(history, hints)
-        return phase and replace(phase, epochs=phase.epochs * len(self.config.tasks))
+        phase, times = None if hints.task else super().next_phase(history, hints), len(self.config.tasks)
+        return phase and replace(phase, epochs=times * phase.epochs, score_every=times * phase.score_every)
 
     def close(
         self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
