@@ -24,8 +24,8 @@ from crug.methods.isolating import FEWEST, Isolating
 from crug.network import Network
 from crug.training import Objective, answers
 
-GRID = np.logspace(-6, 1, 36)
-"""Thresholds that are tried: five a decade, up to ten times as active as the readouts."""
+GRID = np.logspace(1, -6, 351)
+"""Thresholds that are tried: fifty a decade, from ten times as active as the readouts downwards."""
 
 
 class L1Config(Section):
@@ -80,22 +80,21 @@ class Clnp(Isolating):
         return self.freeze(network, block, params, rng), memory
 
     def prune(self, network: Network, lesson: Lesson) -> tuple[Block, Params]:
-        """The smallest block on the way of rising thresholds that is still within the margin."""
+        """The smallest block of all thresholds that is still within the margin."""
         whole = lesson.block, lesson.params
         limit = self._score(network, lesson, *whole) * (1 + self.config.margin)
         if not np.isfinite(limit):  # a divergent network cannot tell what it needs
             return whole
-        active = activity(network, lesson)
-        kept, best = None, whole
+        active, tried = activity(network, lesson), 0
         for threshold in GRID:
             keep = np.flatnonzero(active > threshold)
-            if len(keep) < FEWEST or (kept is not None and len(keep) == len(kept)):
+            if len(keep) < FEWEST or len(keep) == tried:
                 continue
+            tried = len(keep)
             block, state = compact(network, lesson.block, State(lesson.params, (), {}), keep)
-            kept = keep
             if self._score(network, lesson, block, state.params) <= limit:
-                best = block, state.params
-        return best
+                return block, state.params
+        return whole
 
     def _score(self, network: Network, lesson: Lesson, block: Block, params: Params) -> float:
         return lesson.scorer.of(network, block, Objective().effective(params, block.fixed, {})).main
