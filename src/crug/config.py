@@ -100,6 +100,8 @@ class RunConfig(Section):
     presets: ClassVar[dict[str, dict[str, Any]]] = {}
     """By sequence, the settings that the paper found best for it, where they are not the defaults. For cognitive tasks
     it names neither the learning rate nor the scale of the loss: there they are our own where ours do better."""
+    usual: ClassVar[dict[str, Any]] = {}
+    """What the method trains with other than the rest, where its presets and those of the sequence say nothing."""
     search: ClassVar[dict[str, tuple[float, float]]] = {}
     """By setting, the range over which the paper searched; where it names none, the span of its tables."""
 
@@ -110,7 +112,8 @@ class RunConfig(Section):
             return values
         family = family_of(values)
         values = with_defaults(values, cls.presets.get(family, {}))
-        return with_defaults(values, {"gait": GAIT, "cognitive": COGNITIVE}.get(family, {}))
+        values = with_defaults(values, {"gait": GAIT, "cognitive": COGNITIVE}.get(family, {}))
+        return with_defaults(values, cls.usual)
 
     def recipe(self, samples: int) -> Recipe:
         """How a recording of so many samples is trained on: as many batches an epoch as one pass over it gives."""

@@ -5,15 +5,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
+from crug.config import RunConfig
 from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
-from crug.methods.shared import Shared, readouts
+from crug.methods.shared import ALTERNATING, Shared, readouts
 from crug.network import Network
 from crug.phases import Outcome, Phase
 from crug.tasks import AnyTask
+
+
+class InterleavedConfig(RunConfig):
+    usual: ClassVar[dict[str, Any]] = ALTERNATING
 
 
 class Interleaved(Shared):
@@ -21,6 +26,7 @@ class Interleaved(Shared):
 
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
+    Config: ClassVar[type[RunConfig]] = InterleavedConfig
 
     def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
         if number:

@@ -15,7 +15,7 @@ from pydantic import Field
 from crug.config import RunConfig
 from crug.evaluation import STARTS, free_run, respond
 from crug.methods.base import Lesson, Memory, Rehearsal, examples
-from crug.methods.shared import Shared
+from crug.methods.shared import ALTERNATING, Shared
 from crug.network import Network
 from crug.tasks import AnyTask, TrialTask
 from crug.training import Objective
@@ -25,6 +25,7 @@ class ReplayConfig(RunConfig):
     every: Annotated[int, Field(ge=1, description="steps on the present task between two steps of replay")] = 1
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"cognitive": {"every": 2}}
+    usual: ClassVar[dict[str, Any]] = ALTERNATING
     search: ClassVar[dict[str, tuple[float, float]]] = {"every": (1, 200)}
 
 

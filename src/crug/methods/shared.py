@@ -22,6 +22,10 @@ from crug.network import Network, share
 from crug.tasks import AnyTask
 from crug.training import Objective
 
+ALTERNATING: dict[str, Any] = {"training": {"lr_end": 1e-5}}
+"""For methods whose steps alternate between tasks: at a constant rate each step undoes a part of the one before, and
+the error of all of them stays ten times as large."""
+
 
 class Shared(OnePhase):
     def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
