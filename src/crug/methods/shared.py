@@ -23,8 +23,8 @@ from crug.tasks import AnyTask
 from crug.training import Objective
 
 ALTERNATING: dict[str, Any] = {"training": {"optimiser": "radam", "lr_end": 1e-5}}
-"""For methods whose steps alternate between tasks: a rate that falls, or each step undoes a part of the one before; and a
-gentle beginning, or the first steps on a new task ruin the others."""
+"""For methods whose steps alternate between tasks: a rate that falls, or each step undoes a part of the one before; and
+a gentle beginning, or the first steps on a new task ruin the others."""
 
 
 class Shared(OnePhase):
