@@ -120,7 +120,7 @@ def test_experience_is_the_training_data_and_generated_replay_the_network_itself
         _, method = make(name)
         lesson = lesson_of(method, network, tasks, 0, state, block, windows)
         after, memories[name] = method.close(network, lesson, {}, np.random.default_rng(0))
-        readout, pieces = method.rehearse(after, tasks, 1, memories[name])[0]
+        readout, pieces, _ = method.rehearse(after, tasks, 1, memories[name])[0]
         assert readout.tolist() == [0, 1]
         if name == "er":
             assert np.array_equal(pieces[0], tasks[0].train.astype(np.float32))
