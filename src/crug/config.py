@@ -42,8 +42,8 @@ class NetworkConfig(Section):
 class TrainingConfig(Section):
     """How gradient steps are taken, the same in every phase.
 
-    The paper names neither optimiser nor rate. Of RAdam and Adam, falling or constant, only Adam at a constant 1e-3
-    gives its curve of SI over the strength, and gates that its prices close without breaking Chua.
+    The paper names neither optimiser nor rate. Of RAdam and Adam, falling or constant, Adam at a constant 1e-3 comes
+    closest to its results of SI.
     """
 
     window: Annotated[int, Field(ge=1, description="steps of a training window")] = 200
