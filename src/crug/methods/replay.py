@@ -25,7 +25,8 @@ class ReplayConfig(RunConfig):
     every: Annotated[int, Field(ge=1, description="steps on the present task between two steps of replay")] = 1
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {"cognitive": {"every": 2}}
-    usual: ClassVar[dict[str, Any]] = ALTERNATING
+    usual: ClassVar[dict[str, Any]] = {**ALTERNATING, "select": "last"}
+    """The last checkpoint: the best of the present task alone may have lost an earlier one."""
     search: ClassVar[dict[str, tuple[float, float]]] = {"every": (1, 200)}
 
 
