@@ -20,7 +20,7 @@ def crug(**settings):
 def walk(quality, available=160, dim=3, floor=0.3, **settings):
     """Take the path where a network of n units scores quality(n, attempt); returns the phases and the choice."""
     method, history, attempts = crug(**settings), [], {}
-    hints = Hints(0, available, dim, floor, 5.0)
+    hints = Hints(0, available, dim, floor, 5.0, 31)
     while phase := method.next_phase(history, hints):
         size = phase.size if phase.size is not None else available
         attempts[size] = attempts.get(size, -1) + 1
@@ -89,7 +89,7 @@ def test_rungs_go_down(size):
 
 
 def test_price_allocation_is_the_papers_and_settles_if_asked():
-    hints = Hints(0, 160, 3, 0.3, 5.0)
+    hints = Hints(0, 160, 3, 0.3, 5.0, 31)
     paper = crug(allocation="price", settle=0)
     phase = paper.next_phase([], hints)
     assert (phase.epochs, phase.lr, phase.lr_end, phase.gates) == (2000, 1e-3, 1e-3, True)
@@ -104,14 +104,24 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     assert settled.next_phase([outcome, outcome], hints) is None
 
 
+def test_gates_are_the_slower_the_more_steps_there_are():
+    def rate(steps, **settings):
+        return crug(allocation="price", **settings).next_phase([], Hints(0, 160, 3, 0.3, 5.0, steps)).gate_lr
+
+    assert rate(31, epochs=500) == 5e-3
+    assert rate(31) == rate(124, epochs=500) == 5e-3 / 16
+    assert rate(31, epochs=20) == rate(3, epochs=20) == 1e-2
+    assert rate(31, training={"gate_lr": 0.3}) == 0.3
+
+
 def test_nearly_all_of_the_epochs_may_settle():
-    phase = crug(allocation="price", settle=0.99, epochs=20).next_phase([], Hints(0, 160, 3, 0.3, 5.0))
+    phase = crug(allocation="price", settle=0.99, epochs=20).next_phase([], Hints(0, 160, 3, 0.3, 5.0, 31))
     assert phase.epochs == 1
 
 
 @pytest.mark.parametrize(("select", "expected"), [("best", 0), ("last", 1)])
 def test_a_settling_that_spoils_the_cut_network_is_not_kept(select, expected):
-    hints, method = Hints(0, 160, 3, 0.3, 5.0), crug(allocation="price", select=select)
+    hints, method = Hints(0, 160, 3, 0.3, 5.0, 31), crug(allocation="price", select=select)
     cut = Outcome(method.next_phase([], hints), 4, 4, 1e-4, Score(0.7, 0.02))
     phase = method.next_phase([cut], hints)
     assert method.choose([cut, Outcome(phase, 4, 4, 1e-4, Score(0.4, 0.02))], hints) == 1

@@ -166,7 +166,7 @@ def _method_epoch(name: str, settings: dict[str, Any], M: int, P: int) -> tuple[
         number = 2 if memory else 0
     opening = method.open(network, tasks, number)
     task_bench = make_bench(config, method, network, memory, tasks, number, opening)
-    phase = method.next_phase([], Hints(number, opening.size, 3, 0.0, 0.0))
+    phase = method.next_phase([], Hints(number, opening.size, 3, 0.0, 0.0, task_bench.recipe.batches))
     assert phase is not None
     block, params = open_block(network, opening.units(phase.size), opening.readout, opening.feeders)
     b, one = task_bench, jnp.int32(1)

@@ -55,7 +55,10 @@ class TrainingConfig(Section):
     optimiser: Annotated[Literal["radam", "adam"], Field(description="rule of the gradient step")] = "adam"
     lr: Annotated[Positive, Field(description="learning rate at the start of a task")] = 1e-3
     lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-3
-    gate_lr: Annotated[Positive, Field(description="learning rate of the gates, the same throughout")] = 5e-3
+    gate_lr: Annotated[
+        Positive | None,
+        Field(description="constant learning rate of the gates; none: by the number of steps"),
+    ] = None
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
     starts: Annotated[int, Field(ge=2, description="free rollouts by which a checkpoint is scored")] = 5
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0

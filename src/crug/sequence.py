@@ -166,7 +166,7 @@ def train(
     recipe = config.recipe(samples_of(task))
     bench = make_bench(config, method, network, memory, tasks, number, opening)
     scorer = bench.scorer
-    hints = Hints(number, opening.size, task.dim, scorer.floor, scorer.weight)
+    hints = Hints(number, opening.size, task.dim, scorer.floor, scorer.weight, recipe.batches)
     journal = Journal(scratch, label, network, opening, recipe, method.objective, scorer.names)
     history = journal.history()
     while phase := method.next_phase(history, hints):

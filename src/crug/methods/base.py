@@ -68,13 +68,15 @@ def examples(task: AnyTask) -> list[np.ndarray]:
 
 
 class Hints(NamedTuple):
-    """What is known before training: the task's number, the units to draw from, and the score of a perfect model."""
+    """What is known before training: the task's number, the units to draw from, the score of a perfect model, the
+    steps of an epoch."""
 
     task: int
     available: int
     dim: int
     floor: float
     weight: float
+    steps: int
 
     def total(self, outcome: Outcome) -> float:
         return outcome.score.total(self.weight)

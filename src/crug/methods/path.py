@@ -45,7 +45,7 @@ def next_rung(
         # the rate need not fall far: the rungs below start again from settle_lr
         rest = max(1, round(path.open * epochs))
         size = max(min(max(size, 2 * hints.dim), hints.available), hints.dim)
-        rate = config.training.gate_lr  # the path has no gates but those of L0 transfer: they decide here
+        rate = config.training.gate_lr or 5e-3  # the path has no gates but those of L0 transfer: they decide here
         return Phase("open", rest, lr, lr / 30, size=size, gate_lr=rate, price_transfer=transfer, select=select)
 
     def settling(kind: str, begin: int, size: int, part: float) -> Phase:
