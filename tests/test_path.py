@@ -100,7 +100,7 @@ def test_price_allocation_is_the_papers_and_settles_if_asked():
     first = settled.next_phase([], hints)
     second = settled.next_phase([outcome], hints)
     assert (first.epochs, second.epochs, second.gates, second.begin) == (1400, 600, False, 0)
-    assert (second.lr, second.lr_end) == (1e-2, 1e-3)
+    assert (second.lr, second.lr_end) == (1e-2, 1e-5)
     assert settled.next_phase([outcome, outcome], hints) is None
 
 
@@ -111,6 +111,7 @@ def test_gates_are_the_slower_the_more_steps_there_are():
     assert rate(31, epochs=500) == 5e-3
     assert rate(31) == rate(124, epochs=500) == 5e-3 / 16
     assert rate(31, epochs=20) == rate(3, epochs=20) == 1e-2
+    assert rate(31, settle=0) == pytest.approx(5e-3 / 16 * 0.7**2)
     assert rate(31, training={"gate_lr": 0.3}) == 0.3
 
 
