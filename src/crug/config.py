@@ -57,7 +57,7 @@ class TrainingConfig(Section):
     lr_end: Annotated[Positive, Field(description="and at its end")] = 1e-3
     gate_lr: Annotated[
         Positive | None,
-        Field(description="constant learning rate of the gates; none: by the number of steps"),
+        Field(description="constant learning rate of the gates; none: under a price, by the number of steps"),
     ] = None
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
     starts: Annotated[int, Field(ge=2, description="free rollouts by which a checkpoint is scored")] = 5
