@@ -24,7 +24,7 @@ format: .venv/ready
 
 bench: .venv/ready
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install -q -r requirements-bench.txt
-	$(BIN)/crug bench
+	$(BIN)/python benchmarks/speed.py
 
 setup: .venv/ready
 

@@ -23,7 +23,7 @@ def test_three_recordings_on_three_days(tmp_path):
     model = crug.load(tmp_path / "lab.crug")
     assert model.tasks == ("monday", "tuesday", "wednesday")
     assert all(model.verify().values())
-    assert model.score("monday").d_stsp < 2
+    assert model.score("monday")["d_stsp"] < 2
     assert (tmp_path / "rollouts.png").stat().st_size > 10_000
 
 
@@ -34,5 +34,5 @@ def test_the_method_page_shows_the_template_as_it_is():
     template = Path(_template.__file__).read_text()
     for block in re.findall(r"```python\n(.*?)```", page, re.S):
         assert block in template
-    own = [line for line in template[template.index("class MineConfig") :].splitlines() if line.strip()]
+    own = [line for line in template[template.index("class MineSettings") :].splitlines() if line.strip()]
     assert len(own) <= 40

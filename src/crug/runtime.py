@@ -1,10 +1,11 @@
-"""How a run uses the machine: one thread, a cache for compiled code. The entry points call it before JAX starts."""
+"""How an entry point uses the machine: one thread, and a cache for compiled code. Importing crug does none of this."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
+
+from platformdirs import user_cache_path
 
 ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
@@ -16,16 +17,13 @@ ONE_THREAD = {
 
 
 def cache_folder() -> Path:
-    """Where compiled code is kept between runs: the user's cache folder."""
-    if sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "crug"
+    """Where compiled code and downloaded data are kept between runs: the user's cache folder."""
+    return user_cache_path("crug", appauthor=False)
 
 
 def one_thread() -> None:
-    """One thread a run: two that share a core are slower than one, and many runs side by side use many cores."""
+    """Let this process compute on one thread: two that share a core are slower than one, and many runs side by side
+    use many cores. To be called before JAX starts."""
     for name, value in ONE_THREAD.items():
         if name == "XLA_FLAGS":
             value = f"{os.environ.get(name, '')} {value}".strip()

@@ -1,4 +1,4 @@
-"""The methods by name. Registering one here puts it into the command line and the contract test."""
+"""The methods by name, one file each. Registering one here puts it into the command line and the contract test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def find(name: str) -> type[Method]:
         )
     file = Path(name)
     if not file.is_file():
-        raise CrugError(f"--method {name}: there is no such file; start from a copy of crug/methods/_template.py")
+        raise CrugError(f"method {name}: there is no such file; start from a copy of crug/methods/_template.py")
     spec = importlib.util.spec_from_file_location(f"crug_method_{file.stem}", file)
     assert spec is not None
     assert spec.loader is not None
@@ -50,22 +50,27 @@ def find(name: str) -> type[Method]:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[spec.name]
-        raise CrugError(f"--method {name}: cannot be imported ({type(error).__name__}: {error})") from error
-    own: list[Any] = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
-    found = [c for c in own if all(hasattr(c, part) for part in PARTS)]
+        raise CrugError(f"method {name}: cannot be imported ({type(error).__name__}: {error})") from error
+    own = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
+    found = [c for c in own if issubclass(c, Method) and not _missing(c)]
     if len(found) != 1:
-        raise CrugError(f"--method {name}: {_not_one(own, found)}; see crug/methods/_template.py")
+        raise CrugError(f"method {name}: {_not_one(own, found)}; see crug/methods/_template.py")
     return found[0]
 
 
-PARTS = ("name", "summary", "Config", "open", "next_phase", "close")
+def _missing(method: type) -> list[str]:
+    """What a class lacks to be a method."""
+    unanswered = sorted(getattr(method, "__abstractmethods__", ()))
+    return [part for part in ("name", "summary") if part not in dir(method)] + unanswered
 
 
-def _not_one(own: list[Any], found: list[Any]) -> str:
+def _not_one(own: list[Any], found: list[type]) -> str:
     if found:
         return f"has {len(found)} methods ({', '.join(c.__name__ for c in found)}), one is needed"
-    near = [c for c in own if any(hasattr(c, part) for part in PARTS)]
+    near = [c for c in own if issubclass(c, Method)]
     if not near:
         return "has no class that is a method: one that inherits from Shared, say, with a name and a summary"
-    missing = [part for part in PARTS if not hasattr(near[-1], part)]
-    return f"class {near[-1].__name__} is no method yet: it has no {', no '.join(missing)}"
+    return f"class {near[-1].__name__} is no method yet: it has no {', no '.join(_missing(near[-1]))}"
+
+
+__all__ = ["METHODS", "Method", "checksum", "find"]

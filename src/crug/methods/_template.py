@@ -12,19 +12,19 @@ from typing import Annotated, ClassVar
 import jax.numpy as jnp
 from pydantic import Field
 
-from crug.config import NonNegative, RunConfig
-from crug.methods.base import LEARNED, in_block
+from crug.core.block import LEARNED, in_block
 from crug.methods.shared import Shared
-from crug.training import Objective
+from crug.sections import NonNegative
+from crug.training import Objective, RunSettings
 
 
-class MineConfig(RunConfig):
+class MineSettings(RunSettings):
     strength: Annotated[NonNegative, Field(description="how firmly parameters are held")] = 0.01
 
 
 @dataclass(frozen=True)
 class Stay(Objective):
-    def penalty(self, params, effective, fixed, controls, progress):
+    def penalty(self, params, effective, fixed, controls):
         moved = sum(jnp.sum((params[n] - controls["before"][n]) ** 2) for n in LEARNED)
         return controls["strength"] * moved
 
@@ -32,12 +32,12 @@ class Stay(Objective):
 class Mine(Shared):
     name: ClassVar[str] = "mine"
     summary: ClassVar[str] = "holds every parameter where the last task left it"
-    Config: ClassVar[type[RunConfig]] = MineConfig
+    Settings: ClassVar[type[RunSettings]] = MineSettings
     objective = Stay()
 
     def recall(self, memory, block):
         before = in_block(block, memory) if memory else {n: jnp.float32(0) for n in LEARNED}
-        return {"strength": jnp.float32(self.config.strength if memory else 0), "before": before}
+        return {"strength": jnp.float32(self.settings.strength if memory else 0), "before": before}
 
-    def remember(self, before, after, lesson, memory):
+    def remember(self, lesson, after):
         return {n: getattr(after, n) for n in LEARNED}

@@ -1,4 +1,4 @@
-"""What a method is: a name, a configuration, and answers to the questions that the loop in sequence.py asks.
+"""What a method is: a name, settings, and answers to the questions that the loop in `runs` asks.
 
 The loop owns control. For every task it asks which units learn and what feeds them (`open`), what else to train on
 (`rehearse`), then again and again what to do next given how it went so far (`next_phase`), which phase's network to
@@ -10,187 +10,149 @@ What a method has to remember from task to task is its `Memory`: named arrays th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
-import jax.numpy as jnp
 import numpy as np
 
-from crug.block import UNIT_AXES, Block, Params, gather
-from crug.config import RunConfig
-from crug.data import Data, Recipe
-from crug.evaluation import Scorer
-from crug.network import Network
-from crug.phases import Outcome, Phase
-from crug.tasks import AnyTask, TrialTask
-from crug.tasks.cognitive import OUTPUTS
-from crug.training import Objective
+from crug.core.block import Block, Opening, Params
+from crug.core.network import Network
+from crug.core.streams import Stream, generator
+from crug.tasks.base import Data, Scorer, Task
+from crug.training.epochs import Recipe
+from crug.training.objective import Controls, Objective
+from crug.training.phases import Outcome, Phase
+from crug.training.settings import RunSettings
 
 Memory = dict[str, np.ndarray]
 
 
-class Opening(NamedTuple):
-    """Who takes part in learning a task."""
+@dataclass(frozen=True)
+class Assignment:
+    """The task to learn next, and what there is when it begins.
 
-    readout: np.ndarray  # (N,) the units that are read out
-    linear: np.ndarray  # the other linear units that may learn, in the order in which they are taken
-    relu: np.ndarray  # the same for ReLU units
-    feeders: np.ndarray  # committed units that the learning ones may listen to
-    decoder: np.ndarray | None = None  # (M, outputs) for a task of trials: what its outputs are made of
+    `number` is how many tasks the network has learned before. `sequence` are all tasks of the run, where there is one;
+    otherwise the task alone.
+    """
 
-    @property
-    def size(self) -> int:
-        return len(self.readout) + len(self.linear) + len(self.relu)
-
-    def units(self, size: int | None) -> np.ndarray:
-        """All of them, or `size` of them: the readouts, then as many of each kind as there are."""
-        rest = self.size - len(self.readout) if size is None else max(0, size - len(self.readout))
-        relu = min(len(self.relu), max((rest + 1) // 2, rest - len(self.linear)))
-        return np.concatenate([self.readout, self.linear[: rest - relu], self.relu[:relu]])
+    task: Task
+    number: int
+    network: Network
+    memory: Memory
+    seed: int
+    sequence: tuple[Task, ...]
 
 
 class Rehearsal(NamedTuple):
-    """Another task to train on beside the present one: the units that it is read out of, and pieces of data (T, N);
-    for a task of trials the inputs and targets (trials, T, channels), and the weight (T,) of the steps. Where `task` is
-    given, checkpoints are scored on it too, and the worst score counts."""
+    """Another task to train on beside the present one: the units that it is read out of, and its data, as
+    `Task.examples` or `Task.imagine` gave them. With `scored`, checkpoints are scored on it too, and the worst score
+    counts."""
 
+    task: Task
     readout: np.ndarray
-    pieces: Sequence[np.ndarray]
-    task: AnyTask | None = None
-
-
-def examples(task: AnyTask) -> list[np.ndarray]:
-    """A task's training data as a rehearsal holds them."""
-    if isinstance(task, TrialTask):
-        return [task.train.inputs, task.train.targets, np.asarray(task.weight, np.float32)]
-    return np.split(np.asarray(task.train, np.float32), task.breaks)
+    examples: Sequence[np.ndarray]
+    scored: bool = False
 
 
 class Hints(NamedTuple):
-    """What is known before training: the task's number, the units to draw from, the score of a perfect model, the
-    steps of an epoch."""
+    """What is known before training: the task's number and how many there are, the units to draw from, the task's
+    dimension, the rank of a perfect model, the steps of an epoch."""
 
-    task: int
+    number: int
+    tasks: int
     available: int
     dim: int
     floor: float
-    weight: float
     steps: int
-
-    def total(self, outcome: Outcome) -> float:
-        return outcome.score.total(self.weight)
 
 
 @dataclass(frozen=True)
 class Lesson:
     """A task that has just been learned, as `close` finds it."""
 
-    number: int
-    tasks: Sequence[AnyTask]
+    assignment: Assignment
     block: Block
-    params: Params  # of the block, without gates
-    running: Params  # the objective's account at the end of training
-    windows: Data
+    params: Params  # of the block: plain ones that run as they are
+    account: Params  # the objective's, at the end of training
+    data: Data
     recipe: Recipe
     scorer: Scorer
 
     @property
-    def task(self) -> AnyTask:
-        return self.tasks[self.number]
+    def task(self) -> Task:
+        return self.assignment.task
+
+    @property
+    def number(self) -> int:
+        return self.assignment.number
+
+    @property
+    def before(self) -> Network:
+        """The network before the task."""
+        return self.assignment.network
+
+    @property
+    def memory(self) -> Memory:
+        return self.assignment.memory
 
 
-class Method(Protocol):
+class Closing(NamedTuple):
+    """The network and the memory with which the next task begins."""
+
+    network: Network
+    memory: Memory
+
+
+class Method(ABC):
+    """A way to learn the next task without losing the earlier ones.
+
+    `open` and `close` have to be answered. The other answers given here are the plain way: the task's loss, one phase,
+    the checkpoint that the settings ask for.
+    """
+
     name: ClassVar[str]
     summary: ClassVar[str]
-    Config: ClassVar[type[RunConfig]]
-
-    def __init__(self, config: RunConfig): ...
-
-    @property
-    def objective(self) -> Objective:
-        """What the method does to the parameters and adds to the loss."""
-        ...
-
-    @property
-    def threshold(self) -> float:
-        """A unit whose gate is above it is kept."""
-        ...
-
-    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
-        """Who learns task `number`; raises Exhausted where the pool cannot hold it."""
-        ...
-
-    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
-        """Other tasks to train on while this one is learned."""
-        ...
-
-    def recall(self, memory: Memory, block: Block) -> Params:
-        """What the objective is given as `controls` besides the phase's numbers."""
-        ...
-
-    def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None: ...
-
-    def choose(self, history: Sequence[Outcome], hints: Hints) -> int: ...
-
-    def close(
-        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
-    ) -> tuple[Network, Memory]:
-        """The network and the memory with which the next task begins."""
-        ...
-
-
-class OnePhase:
-    """The plain way to learn a task: the task's loss, one phase, the checkpoint that the configuration asks for."""
-
-    Config: ClassVar[type[RunConfig]] = RunConfig
+    Settings: ClassVar[type[RunSettings]] = RunSettings
     objective: Objective = Objective()
-    threshold: float = 0.5
+    """What happens inside a gradient step."""
 
-    def __init__(self, config: RunConfig):
-        self.config: Any = config  # of the method's own Config
+    def __init__(self, settings: RunSettings):
+        self.settings: Any = settings  # of the method's own class
 
-    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
+    @abstractmethod
+    def open(self, assignment: Assignment) -> Opening:
+        """Who learns the task; raises Exhausted where the pool cannot hold it."""
+
+    def rehearse(self, assignment: Assignment) -> list[Rehearsal]:
+        """Other tasks to train on while this one is learned."""
         return []
 
-    def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
+    def recall(self, memory: Memory, block: Block) -> Controls:
+        """What the objective is given as `controls` besides the phase's numbers."""
         return {}
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
+        """What to do next, after the phases in `history`; None when the task is learned."""
         if history:
             return None
-        c, t = self.config, self.config.training
-        score_from = 1.0 if c.select == "last" else 0.5
-        return Phase("train", c.epochs, t.lr, t.lr_end, score_from=score_from, select=c.select)
+        s, t = self.settings, self.settings.training
+        score_from = 1.0 if s.select == "last" else 0.5
+        return Phase("train", s.epochs, t.lr, t.lr_end, score_from=score_from, select=s.select)
 
     def choose(self, history: Sequence[Outcome], hints: Hints) -> int:
+        """The phase whose network is kept."""
         return 0
 
+    @abstractmethod
+    def close(self, lesson: Lesson, rng: np.random.Generator) -> Closing:
+        """The network and the memory with which the next task begins."""
 
-def draw_decoder(network: Network, task: AnyTask, seed: int, number: int) -> np.ndarray | None:
-    """A fixed random readout over all units for a task of trials (appendix A.10); None for a recording."""
-    if not isinstance(task, TrialTask):
+
+def draw_decoder(network: Network, task: Task, seed: int, number: int) -> np.ndarray | None:
+    """A fixed random readout over all units for a task with outputs (appendix A.10); None where units are read out."""
+    if not task.outputs:
         return None
-    return np.random.default_rng([seed, DECODERS, number]).normal(0, 0.1, (network.size, OUTPUTS)).astype(np.float32)
-
-
-DECODERS = 5
-"""The stream of randomness that decoders are drawn from."""
-LEARNED = ("a", "W", "C", "h")
-"""The parameters that learn under every method."""
-
-
-def in_block(block: Block, parameters: dict[str, np.ndarray]) -> Params:
-    """Arrays over the whole network, by the parameter they belong to, in the order of the block."""
-    return {name: jnp.asarray(gather(name, value, block.members)) for name, value in parameters.items()}
-
-
-def by_unit(block: Block, params: Params) -> dict[str, np.ndarray]:
-    """The inverse: the block's arrays in ascending order of its units, without padding."""
-    order = np.argsort(block.members)
-    found = {}
-    for name, value in params.items():
-        found[name] = np.asarray(value)
-        for axis in UNIT_AXES[name]:
-            found[name] = np.take(found[name], order, axis=axis)
-    return found
+    draw = generator(seed, Stream.DECODER, number).normal(0, 0.1, (network.size, task.outputs))
+    return draw.astype(np.float32)

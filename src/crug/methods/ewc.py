@@ -11,7 +11,7 @@ out: one number that is not finite would forbid every later step.
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import jax
@@ -20,43 +20,38 @@ import numpy as np
 from jax import Array, lax
 from pydantic import Field
 
-from crug.block import Block, Fixed, Params
-from crug.config import NonNegative, RunConfig
-from crug.data import Data, Recipe
-from crug.methods.base import LEARNED, Lesson, Memory, by_unit
-from crug.methods.shared import Anchored, Shared, anchors
-from crug.network import Network
-from crug.training import Objective, task_loss
+from crug.core.block import LEARNED, Fixed, Params, by_unit, masked
+from crug.core.network import Network
+from crug.methods.base import Lesson, Memory
+from crug.methods.shared import Anchoring
+from crug.sections import NonNegative
+from crug.training.settings import Given, RunSettings
 
 
-class EwcConfig(RunConfig):
+class EwcSettings(RunSettings):
     strength: Annotated[NonNegative, Field(description="price of moving what matters to earlier tasks")] = 4214.16
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[Mapping[str, Given]] = {
         "blgf": {"strength": 10.0},
         "cognitive": {"strength": 1e5, "training": {"lr": 0.1}},
     }
-    search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1.0, 1e5)}
+    search: ClassVar[Mapping[str, tuple[float, float]]] = {"strength": (1.0, 1e5)}
 
 
-class Ewc(Shared):
+class Ewc(Anchoring):
     name: ClassVar[str] = "ewc"
     summary: ClassVar[str] = "elastic weight consolidation: a Fisher-weighted pull to where earlier tasks ended"
-    Config: ClassVar[type[RunConfig]] = EwcConfig
-    objective = Anchored()
+    Settings: ClassVar[type[RunSettings]] = EwcSettings
 
-    def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
-        return anchors(self.config.strength, memory, block)
-
-    def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
+    def remember(self, lesson: Lesson, after: Network) -> Memory:
         """Adds the task's Fisher information and moves the anchors to the mean of all tasks' ends that it weighs.
 
         A sum of parabolas is one parabola: sum_k F_k (theta - theta_k)^2 = F (theta - m)^2 + a constant, with F the sum
         of the F_k and m the mean of the theta_k weighted by them. So the memory does not grow with the tasks.
         """
-        pool, count = len(lesson.windows.starts), lesson.recipe.batches * lesson.recipe.batch
+        pool, count, memory = lesson.data.count, lesson.recipe.batches * lesson.recipe.batch, lesson.memory
         index = jnp.asarray(np.linspace(0, pool - 1, min(pool, count)), jnp.int32)
-        found = by_unit(lesson.block, fisher(lesson.params, lesson.block.fixed, lesson.windows, index, lesson.recipe))
+        found = by_unit(lesson.block, fisher(lesson.params, lesson.block.fixed, lesson.data, index))
         kept = {}
         for name in LEARNED:
             end = getattr(after, name)
@@ -68,12 +63,12 @@ class Ewc(Shared):
         return kept
 
 
-@partial(jax.jit, static_argnames="recipe")
-def fisher(params: Params, fixed: Fixed, windows: Data, index: Array, recipe: Recipe) -> Params:
-    """The mean over the windows `index` of each one's squared gradient, where it is finite."""
+@jax.jit
+def fisher(params: Params, fixed: Fixed, data: Any, index: Array) -> Params:
+    """The mean over the pieces `index` of the data of each one's squared gradient, where it is finite."""
 
     def loss(learned: Params, i: Array) -> Array:
-        return task_loss(Objective().effective({**params, **learned}, fixed, {}), fixed, windows, i[None], recipe)
+        return data.loss(masked({**params, **learned}, fixed.alive), fixed, i[None])
 
     def add(total: Params, i: Array) -> tuple[Params, Array]:
         gradients = jax.grad(loss)({n: params[n] for n in LEARNED}, i)

@@ -5,20 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from crug.config import RunConfig
-from crug.methods.base import Hints, Lesson, Memory, Rehearsal, examples
+from crug.methods.base import Assignment, Closing, Hints, Lesson, Rehearsal
 from crug.methods.shared import ALTERNATING, Shared, readouts
-from crug.network import Network
-from crug.phases import Outcome, Phase
-from crug.tasks import AnyTask
+from crug.training.phases import Outcome, Phase
+from crug.training.settings import Given, RunSettings
 
 
-class InterleavedConfig(RunConfig):
-    usual: ClassVar[dict[str, Any]] = ALTERNATING
+class InterleavedSettings(RunSettings):
+    usual: ClassVar[Given] = ALTERNATING
 
 
 class Interleaved(Shared):
@@ -26,19 +24,19 @@ class Interleaved(Shared):
 
     name: ClassVar[str] = "interleaved"
     summary: ClassVar[str] = "all tasks at once, in turns; not continual, the reference"
-    Config: ClassVar[type[RunConfig]] = InterleavedConfig
+    Settings: ClassVar[type[RunSettings]] = InterleavedSettings
 
-    def rehearse(self, network: Network, tasks: Sequence[AnyTask], number: int, memory: Memory) -> list[Rehearsal]:
-        if number:
+    def rehearse(self, assignment: Assignment) -> list[Rehearsal]:
+        if assignment.number:
             return []
-        own = readouts(network, tasks)
-        return [Rehearsal(own[k], examples(task), task) for k, task in enumerate(tasks) if k]
+        own = readouts(assignment.network, assignment.sequence)
+        later = list(enumerate(assignment.sequence))[1:]
+        return [Rehearsal(task, own[k], task.examples(), scored=True) for k, task in later]
 
     def next_phase(self, history: Sequence[Outcome], hints: Hints) -> Phase | None:
-        phase, times = None if hints.task else super().next_phase(history, hints), len(self.config.tasks)
+        phase = None if hints.number else super().next_phase(history, hints)
+        times = hints.tasks
         return phase and replace(phase, epochs=times * phase.epochs, score_every=times * phase.score_every)
 
-    def close(
-        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
-    ) -> tuple[Network, Memory]:
-        return self.write(network, lesson, readouts(network, lesson.tasks)), memory
+    def close(self, lesson: Lesson, rng: np.random.Generator) -> Closing:
+        return Closing(self.write(lesson, readouts(lesson.before, lesson.assignment.sequence)), lesson.memory)

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from crug.block import Block, Params
+from crug.core.block import Block, Opening, Params, by_unit
+from crug.core.network import commit
 from crug.errors import Exhausted
-from crug.methods.base import Lesson, Memory, OnePhase, Opening, by_unit, draw_decoder
-from crug.network import Network, commit, recycle
-from crug.tasks import AnyTask
+from crug.methods.base import Assignment, Closing, Lesson, Method, draw_decoder
+from crug.methods.shared import NOBODY
 
-NOBODY = np.array([], np.int64)
 FEWEST = 2
+"""Units without which no task can be learned."""
 
 
-class Isolating(OnePhase):
-    transfer = True
+class Isolating(Method):
+    """Every task in free units of its own, which are frozen afterwards; the others are recycled."""
+
+    transfer: bool = True
     """Whether new units may listen to committed ones."""
     remedy: str = "use a larger network (network.M)"
 
-    def open(self, network: Network, tasks: Sequence[AnyTask], number: int) -> Opening:
-        free, dim = network.free(), tasks[number].dim
+    def open(self, assignment: Assignment) -> Opening:
+        network, dim = assignment.network, assignment.task.dim
+        free = network.free()
         linear, relu = free[~network.relu[free]], free[network.relu[free]]
         if len(linear) < dim:
             raise Exhausted(
-                f"{len(linear)} free linear units are left, the task needs {dim} to be read out; {self.remedy}"
+                f"{len(linear)} free linear units are left, the task needs {dim} to be read out", self.remedy
             )
         if len(free) < FEWEST:
-            raise Exhausted(f"{len(free)} free units are left, a task needs at least {FEWEST}; {self.remedy}")
-        decoder = draw_decoder(network, tasks[number], self.config.seed, number)
+            raise Exhausted(f"{len(free)} free units are left, a task needs at least {FEWEST}", self.remedy)
+        decoder = draw_decoder(network, assignment.task, assignment.seed, assignment.number)
         return Opening(linear[:dim], linear[dim:], relu, network.committed() if self.transfer else NOBODY, decoder)
 
-    def close(
-        self, network: Network, lesson: Lesson, memory: Memory, rng: np.random.Generator
-    ) -> tuple[Network, Memory]:
-        return self.freeze(network, lesson.block, lesson.params, rng), memory
+    def close(self, lesson: Lesson, rng: np.random.Generator) -> Closing:
+        return self.freeze(lesson, lesson.block, lesson.params, rng)
 
-    def freeze(self, network: Network, block: Block, params: Params, rng: np.random.Generator) -> Network:
+    def freeze(self, lesson: Lesson, block: Block, params: Params, rng: np.random.Generator) -> Closing:
         """Commit the block to the task and recycle every other free unit."""
-        units = np.sort(block.members)
-        readout = block.members[: block.dim]
-        committed = commit(network, units, readout, by_unit(block, params), block.feeders, block.decoder)
-        return recycle(committed, rng)
+        units, readout = np.sort(block.members), block.members[: block.dim]
+        committed = commit(lesson.before, units, readout, by_unit(block, params), block.feeders, block.decoder)
+        return Closing(lesson.task.recycle(committed, rng), lesson.memory)

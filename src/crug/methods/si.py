@@ -12,21 +12,23 @@ half of the answers of the cognitive tasks right.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import jax.numpy as jnp
 import numpy as np
 from pydantic import Field
 
-from crug.block import Block, Params
-from crug.config import NonNegative, Positive, RunConfig
-from crug.methods.base import LEARNED, Lesson, Memory, by_unit
-from crug.methods.shared import Anchored, Shared, anchors
-from crug.network import Network
+from crug.core.block import LEARNED, Params, by_unit
+from crug.core.network import Network
+from crug.methods.base import Lesson, Memory
+from crug.methods.shared import Anchored, Anchoring
+from crug.sections import NonNegative, Positive
+from crug.training.settings import Given, RunSettings
 
 
-class SiConfig(RunConfig):
+class SiSettings(RunSettings):
     strength: Annotated[NonNegative, Field(description="price of moving what earlier tasks moved to their profit")] = (
         100.0
     )
@@ -34,39 +36,36 @@ class SiConfig(RunConfig):
         1e-3
     )
 
-    presets: ClassVar[dict[str, dict[str, Any]]] = {
+    presets: ClassVar[Mapping[str, Given]] = {
         "blgf": {"strength": 1e4},
         "cognitive": {"strength": 500.0},
     }
-    search: ClassVar[dict[str, tuple[float, float]]] = {"strength": (1e-2, 3e5)}
+    search: ClassVar[Mapping[str, tuple[float, float]]] = {"strength": (1e-2, 3e5)}
 
 
 @dataclass(frozen=True)
 class Intelligence(Anchored):
-    """The running account is omega."""
+    """The account is omega."""
 
     def begin(self, params: Params) -> Params:
         return {n: jnp.zeros_like(params[n]) for n in LEARNED}
 
-    def account(self, running: Params, gradients: Params, change: Params) -> Params:
-        return {n: running[n] - gradients[n] * change[n] for n in LEARNED}
+    def account(self, account: Params, gradients: Params, change: Params) -> Params:
+        return {n: account[n] - gradients[n] * change[n] for n in LEARNED}
 
 
-class Si(Shared):
+class Si(Anchoring):
     name: ClassVar[str] = "si"
     summary: ClassVar[str] = "synaptic intelligence: holds parameters by what they did for the loss on their way"
-    Config: ClassVar[type[RunConfig]] = SiConfig
+    Settings: ClassVar[type[RunSettings]] = SiSettings
     objective = Intelligence()
 
-    def recall(self, memory: Memory, block: Block) -> dict[str, Any]:
-        return anchors(self.config.strength, memory, block)
-
-    def remember(self, before: Network, after: Network, lesson: Lesson, memory: Memory) -> Memory:
-        omega = by_unit(lesson.block, lesson.running)
+    def remember(self, lesson: Lesson, after: Network) -> Memory:
+        omega, memory = by_unit(lesson.block, lesson.account), lesson.memory
         kept = {}
         for name in LEARNED:
-            start, end = getattr(before, name), getattr(after, name)
-            gained = np.maximum(0, omega[name] / ((end - start) ** 2 + np.float32(self.config.xi)))
+            start, end = getattr(lesson.before, name), getattr(after, name)
+            gained = np.maximum(0, omega[name] / ((end - start) ** 2 + np.float32(self.settings.xi)))
             kept[f"weight.{name}"] = memory.get(f"weight.{name}", np.zeros_like(gained)) + gained
             kept[f"anchor.{name}"] = end
         return kept

@@ -8,6 +8,10 @@ import numpy as np
 import scipy.fft
 from scipy.ndimage import gaussian_filter1d
 
+from crug.metrics.measure import Compare, Measure
+
+SPECTRUM = 20_000
+"""Most samples of a spectrum: it grows with length because the smoothing is in bins."""
 SIGMA = 20
 """Width of the spectral smoothing in bins."""
 
@@ -42,3 +46,28 @@ def spectral_distance(p: np.ndarray | None, q: np.ndarray | None) -> float:
         return np.inf
     overlap = np.sqrt(p * q).sum(axis=0)
     return float(np.sqrt(np.maximum(0.0, 1.0 - overlap)).mean())
+
+
+def against(truth: np.ndarray, samples: int) -> Compare:
+    """The comparison of rollouts of so many samples with the truth (T, N): spectra of equal length."""
+    length = min(SPECTRUM, len(truth), samples)
+    sigma = smoothing(length)
+    spectrum = power_spectrum(truth[:length], sigma)
+    return lambda rollout: spectral_distance(spectrum, power_spectrum(rollout[:length], sigma))
+
+
+MEASURE = Measure("d_h", "D_H", against)
+
+
+def d_h(truth: np.ndarray, rollout: np.ndarray) -> float:
+    """The mean Hellinger distance between the power spectra of a true trajectory (T, N) and a rollout (L, N): between
+    0 and 1, infinite where the rollout is constant or not finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> t = np.arange(2_000)[:, None]
+    >>> d_h(np.sin(0.1 * t), np.cos(0.1 * t)) < 0.1 < d_h(np.sin(0.1 * t), np.sin(0.3 * t))
+    True
+    """
+    return against(np.asarray(truth), len(rollout))(np.asarray(rollout))

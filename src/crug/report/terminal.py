@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from rich.console import Console
@@ -11,11 +11,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from crug.evaluation import AnyScore
-from crug.metrics import quartiles
-from crug.phases import Phase
-from crug.phases import Progress as PhaseProgress
-from crug.tasks import AnyTask
+from crug.metrics import MEASURES, quartiles
+from crug.runs.result import Result
+from crug.tasks.base import Score, Task
+from crug.training.phases import Phase
+from crug.training.phases import Progress as PhaseProgress
 
 console = Console(highlight=False)
 
@@ -30,134 +30,173 @@ def say(text: str) -> None:
     console.print(text, soft_wrap=True, markup=False)
 
 
-def shown(value: float, measure: str = "") -> str:
-    if measure == "accuracy":
-        return f"{100 * value:.2f} %"
-    return f"{value:.2f}" if np.isfinite(value) else "div."
-
-
-def table(result: dict[str, Any]) -> Table:
-    """The result of one run: own -> final for every task, and overall: the worst of them, or the mean accuracy."""
-    title = f"{result['method']} on {result['sequence']}, seed {result['seed']}"
-    out = Table(title=title, title_justify="left")
-    measures = list(result["overall"])
-    scores = [heading for m in measures for heading in (f"{LABELS[m]} own", "final")]
-    for heading in ("task", *scores, "linear", "ReLU"):
-        out.add_column(heading, justify="left" if heading == "task" else "right")
-    for row in result["tasks"]:
-        own, final, units = row["own"], row["final"], row["units"]
-        values = (shown(v, m) for m in measures for v in (own[m], final[m]))
-        out.add_row(row["name"], *values, str(units["linear"]), str(units["relu"]))
-    totals = [sum(row["units"][kind] for row in result["tasks"]) for kind in ("linear", "relu")]
-    shared = result.get("shared", sum(totals) > result["units"])  # older results do not say it
-    kinds = ("", "") if shared else map(str, totals)
-    out.add_section()
-    worst = [cell for m in measures for cell in ("", shown(result["overall"][m], m))]
-    out.add_row("overall (mean)" if "accuracy" in measures else "overall (worst)", *worst, *kinds, style="bold")
-    state = "complete" if result["completed"] else f"INCOMPLETE: {result['stopped']}"
-    M = result["config"]["network"]["M"]
-    held = f"{result['units']} of {M} units in all"
-    if "accuracy" in measures and not shared:
-        held += f" ({100 * result['units'] / M:.1f} %)"
-    if shared:
-        held += ", shared by the tasks"
-    if result.get("memory_bytes"):
-        held += f", {result['memory_bytes'] / 1e6:.1f} MB of memory beside them"
-    out.caption = f"{held}; {result['seconds'] / 60:.1f} minutes, {state}"
+def new_table(title: str, *headings: str, wrap: bool = False) -> Table:
+    """An empty table: the first column to the left, all others to the right."""
+    out = Table(title=title or None, title_justify="left")
+    for i, heading in enumerate(headings):
+        out.add_column(heading, justify="right" if i else "left", no_wrap=not wrap)
     return out
 
 
-LABELS = {"d_stsp": "D_stsp", "d_h": "D_H", "accuracy": "accuracy"}
+def shown(measures: dict[str, float], name: str) -> str:
+    """A measure as tables have it; nothing where it was not taken."""
+    return MEASURES[name].shown(measures[name]) if name in measures else ""
 
 
-def summary(results: list[dict[str, Any]], label: str) -> Table:
-    """Several seeds of one configuration: median and quartiles, divergent and incomplete runs counted as the worst.
+def said(score: Score) -> str:
+    """All measures in one line."""
+    measures = score.measures()
+    return ", ".join(f"{MEASURES[name].label} {shown(measures, name)}" for name in measures)
 
-    Accuracies are means over the runs that were completed, as in the paper, and so is everything that is said of units.
-    """
-    seeds = ", ".join(str(r["seed"]) for r in results)
-    out = Table(title=f"{results[0]['sequence']}: {label}, seeds {seeds}", title_justify="left")
-    trials = "accuracy" in results[0]["overall"]
-    asked = (("own", "accuracy"), ("final", "accuracy")) if trials else SHOWN
-    headings = ("accuracy own", "final") if trials else ("D_stsp own", "final", "D_H final")
-    for heading in ("task", *headings, "units"):
-        out.add_column(heading, justify="left" if heading == "task" else "right", no_wrap=True)
-    middle = spread if trials else lambda values: str(quartiles(values))
-    whole = finished(results)
-    scored = whole if trials else results
-    for i, row in enumerate(results[0]["tasks"]):
-        scores = (middle([r["tasks"][i][when][m] for r in scored]) for when, m in asked)
-        units = float(np.median([sum(r["tasks"][i]["units"].values()) for r in whole]))
-        out.add_row(row["name"], *scores, f"{units:g}")
-    overall = (middle([r["overall"][m] for r in scored]) for m in results[0]["overall"])
+
+def names_of(results: Sequence[Result]) -> list[str]:
+    """The measures that tasks of these results have, in the order of the registry."""
+    return [name for name in MEASURES if any(name in row.final for r in results for row in r.tasks)]
+
+
+def names_of_scores(scores: Sequence[Score]) -> dict[str, str]:
+    """The measures that these scores have, with their labels, in the order of the registry."""
+    return {name: m.label for name, m in MEASURES.items() if any(name in score.values for score in scores)}
+
+
+def overall_label(name: str) -> str:
+    """How the tasks are summed up."""
+    return "overall (mean)" if MEASURES[name].percent else "overall (worst)"
+
+
+def table(result: Result) -> Table:
+    """The result of one run: for every task the first measure right after its own training and at the end, the other
+    measures at the end; and overall."""
+    main, *others = names_of([result])
+    labels = [MEASURES[name].label for name in (main, *others)]
+    title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
+    out = new_table(title, "task", f"{labels[0]} own", "final", *labels[1:], "linear", "ReLU", wrap=True)
+    for row in result.tasks:
+        measures = (shown(row.own, main), *(shown(row.final, name) for name in (main, *others)))
+        out.add_row(row.name, *measures, str(row.units["linear"]), str(row.units["relu"]))
+    totals = [str(sum(row.units[kind] for row in result.tasks)) for kind in ("linear", "relu")]
     out.add_section()
-    units = float(np.median([r["units"] for r in whole]))
-    out.add_row("overall (mean)" if trials else "overall (worst)", "", *overall, f"{units:g}", style="bold")
-    complete = sum(r["completed"] for r in results)
-    minutes = float(np.median([r["seconds"] for r in results])) / 60
-    how = "mean +- standard deviation" if trials else "median +upper -lower quartile"
-    out.caption = f"{how}; {complete} of {len(results)} complete; {minutes:.1f} minutes a run"
+    overall = (shown(result.overall, name) for name in (main, *others))
+    out.add_row(overall_label(main), "", *overall, *(("", "") if result.shared else totals), style="bold")
+    out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
     return out
 
 
-def finished(results: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The runs that were completed; all of them where none was."""
-    return [r for r in results if r["completed"]] or results
+def _state(result: Result) -> str:
+    return "complete" if result.completed else f"INCOMPLETE: {result.stopped}"
 
 
-def spread(accuracies: list[float]) -> str:
+def _held(result: Result) -> str:
+    held = f"{result.units} of {result.size} units in all"
+    held += ", shared by the tasks" if result.shared else f" ({100 * result.units / result.size:.1f} %)"
+    if result.memory_bytes:
+        held += f", {result.memory_bytes / 1e6:.1f} MB of memory beside them"
+    return held
+
+
+def middle(name: str, values: Sequence[float]) -> str:
+    """One cell for several seeds: median and quartiles, or mean and standard deviation of a measure in percent. Of one
+    seed there is no spread."""
+    if len(values) == 1:
+        return MEASURES[name].shown(values[0])
+    return spread(values) if MEASURES[name].percent else str(quartiles(values))
+
+
+def spread(parts: Sequence[float]) -> str:
     """Mean and standard deviation in percent, as the paper gives accuracies."""
-    return f"{100 * np.mean(accuracies):.2f} +- {100 * np.std(accuracies, ddof=len(accuracies) > 1):.2f}"
+    return f"{100 * np.mean(parts):.2f} +- {100 * np.std(parts, ddof=len(parts) > 1):.2f}"
 
 
-def comparison(groups: dict[str, list[dict[str, Any]]]) -> Table:
-    """Several kinds of runs of one sequence, a row each: the median own -> final D_stsp of every task, and overall."""
-    first = next(iter(groups.values()))[0]
-    if "accuracy" in first["overall"]:
-        return _accuracies(groups)
-    out = Table(title=f"{first['sequence']}: medians over seeds, D_stsp own -> final", title_justify="left")
-    headings = ("", *(row["name"] for row in first["tasks"]), "worst", "D_H", "units", "seeds", "minutes")
-    for heading in headings:
-        out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
-    for label, results in groups.items():
-        middle = [[quartiles([r["tasks"][i][w]["d_stsp"] for r in results]).median for w in ("own", "final")]
-                  for i in range(len(first["tasks"]))]  # fmt: skip
-        overall = (quartiles([r["overall"][m] for r in results]).median for m in ("d_stsp", "d_h"))
-        units = f"{float(np.median([r['units'] for r in finished(results)])):g}"
-        complete = sum(r["completed"] for r in results)
-        seeds = f"{len(results)}" if complete == len(results) else f"{complete}/{len(results)}"
-        minutes = float(np.median([r["seconds"] for r in results])) / 60
-        tasks = (f"{shown(own)} -> {shown(final)}" for own, final in middle)
-        out.add_row(label, *tasks, *map(shown, overall), units, seeds, f"{minutes:.1f}")
+def summary(results: list[Result], label: str) -> Table:
+    """Several seeds of one kind of run: median and quartiles, divergent and incomplete runs counted as the worst.
+
+    Measures in percent are means over the runs that were completed, as in the paper, and so is what is said of units.
+    """
+    main, *others = names_of(results)
+    percent = MEASURES[main].percent
+    seeds = ", ".join(str(r.plan.seed) for r in results)
+    labels = (f"{MEASURES[main].label} own", "final", *(MEASURES[name].label for name in others))
+    out = new_table(f"{results[0].plan.sequence}: {label}, seeds {seeds}", "task", *labels, "units")
+    whole = finished(results)
+    scored = whole if percent else results
+    for i, row in enumerate(results[0].tasks):
+        own = middle(main, [r.tasks[i].own[main] for r in scored])
+        final = (middle(n, [r.tasks[i].final[n] for r in scored]) for n in (main, *others) if n in row.final)
+        out.add_row(row.name, own, *final, f"{float(np.median([r.tasks[i].size for r in whole])):g}")
+    overall = (middle(n, [r.overall[n] for r in scored]) for n in (main, *others) if n in results[0].overall)
+    out.add_section()
+    units = f"{float(np.median([r.units for r in whole])):g}"
+    out.add_row(overall_label(main), "", *overall, units, style="bold")
+    complete = sum(r.completed for r in results)
+    how = "mean +- standard deviation" if percent else "median +upper -lower quartile"
+    out.caption = f"{how}; {complete} of {len(results)} complete; {_minutes(results)} minutes a run"
     return out
 
 
-def _accuracies(groups: dict[str, list[dict[str, Any]]]) -> Table:
-    """The same for accuracies: own -> final on average over the tasks, and the part of the units in use."""
-    out = Table(title="cognitive: means over the completed seeds", title_justify="left")
-    for heading in ("", "accuracy own", "final", "capacity", "seeds", "minutes"):
-        out.add_column(heading, justify="right" if heading else "left", no_wrap=True)
+def finished(results: list[Result]) -> list[Result]:
+    """The runs that were completed; all of them where none was."""
+    return [r for r in results if r.completed] or results
+
+
+def _minutes(results: list[Result]) -> str:
+    return f"{float(np.median([r.seconds for r in results])) / 60:.1f}"
+
+
+def _seeds(results: list[Result]) -> str:
+    complete = sum(r.completed for r in results)
+    return f"{len(results)}" if complete == len(results) else f"{complete}/{len(results)}"
+
+
+def comparison(groups: dict[str, list[Result]]) -> Table:
+    """Several kinds of runs of one sequence, a row each: the median own -> final of every task, and overall. Of
+    measures in percent, where there are many tasks, the means over tasks and the part of the units in use."""
+    first = next(iter(groups.values()))[0]
+    main, *others = names_of([first])
+    if MEASURES[main].percent:
+        return _means(groups, first.plan.sequence, main)
+    title = f"{first.plan.sequence}: medians over seeds, {MEASURES[main].label} own -> final"
+    labels = ("worst", *(MEASURES[name].label for name in others))
+    out = new_table(title, "", *(row.name for row in first.tasks), *labels, "units", "seeds", "minutes")
+    for label, results in groups.items():
+
+        def median(values: Sequence[float], name: str = main) -> str:
+            return MEASURES[name].shown(quartiles(values).median)
+
+        tasks = (
+            f"{median([r.tasks[i].own[main] for r in results])} -> {median([r.tasks[i].final[main] for r in results])}"
+            for i in range(len(first.tasks))
+        )
+        worst = (median([r.overall.get(n, np.inf) for r in results], n) for n in (main, *others))
+        units = f"{float(np.median([r.units for r in finished(results)])):g}"
+        out.add_row(label, *tasks, *worst, units, _seeds(results), _minutes(results))
+    return out
+
+
+def _means(groups: dict[str, list[Result]], sequence: str, main: str) -> Table:
+    title, label = f"{sequence}: means over the completed seeds", f"{MEASURES[main].label} own"
+    out = new_table(title, "", label, "final", "capacity", "seeds", "minutes")
     for label, results in groups.items():
         whole = finished(results)
-        own = spread([float(np.mean([row["own"]["accuracy"] for row in r["tasks"]])) for r in whole])
-        final = spread([r["overall"]["accuracy"] for r in whole])
-        capacity = spread([r["units"] / r["config"]["network"]["M"] for r in whole])
-        complete = sum(r["completed"] for r in results)
-        minutes = float(np.median([r["seconds"] for r in results])) / 60
-        out.add_row(label, own, final, capacity, f"{complete}/{len(results)}", f"{minutes:.1f}")
+        own = spread([float(np.mean([row.own[main] for row in r.tasks])) for r in whole])
+        final = spread([r.overall[main] for r in whole])
+        capacity = spread([r.units / r.size for r in whole])
+        complete = f"{sum(r.completed for r in results)}/{len(results)}"
+        out.add_row(label, own, final, capacity, complete, _minutes(results))
     return out
-
-
-SHOWN = (("own", "d_stsp"), ("final", "d_stsp"), ("final", "d_h"))
 
 
 class Live:
-    """Shows task, phase, epoch, loss, units alive by kind and the time left while a run goes on."""
+    """Shows task, phase, epoch, loss, units by kind and the time left while learning goes on.
+
+    Parameters
+    ----------
+    epochs : of a task.
+    tasks : how many there are.
+    """
 
     def __init__(self, epochs: int, tasks: int):
-        self.epochs, self.tasks, self.began, self.before = epochs, tasks, time.monotonic(), 0.0
-        self.first = 0
-        """Tasks that were done before the first one that this is told of."""
+        self.epochs, self.tasks, self.began = epochs, tasks, time.monotonic()
+        self.done, self.before = 0, 0
         self.bar = Progress(
             TextColumn("[bold]{task.description}"),
             BarColumn(bar_width=20),
@@ -174,24 +213,23 @@ class Live:
     def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def task(self, number: int, task: AnyTask) -> None:
-        self.number, self.name = self.first + number, task.name
-        self.before = self.number / self.tasks if self.before == 0 else self.before
-        label = f"task {self.number + 1}/{self.tasks} {escape(task.name)}"
+    def begins(self, task: Task) -> None:
+        label = f"task {self.done + 1}/{self.tasks} {escape(task.name)}"
         self.bar.update(self.id, description=label, text="compiling", completed=0)
 
     def chunk(self, phase: Phase, progress: PhaseProgress, spent: int) -> None:
         turns = max(1.0, phase.epochs / self.epochs)  # a phase may do the work of several tasks
         share = min(turns, spent / self.epochs)
-        done = (self.number + share) / self.tasks
-        rate = (time.monotonic() - self.began) / max(1e-6, done - self.before)
-        left = rate * (1 - done)
-        _, _, loss, linear, relu, *_ = progress.curves[-1]
-        text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {loss:.1e}"
-        text += f"  units {linear:g} linear {relu:g} ReLU"
+        now, all_ = self.done + share - self.before, self.tasks - self.before
+        left = (time.monotonic() - self.began) * (all_ - now) / max(1e-6, now)
+        point = progress.curves[-1]
+        text = f"{phase.kind} epoch {progress.epoch}/{phase.epochs}  loss {point.loss:.1e}"
+        text += f"  units {point.linear:g} linear {point.relu:g} ReLU"
         text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
         self.bar.update(self.id, completed=share / turns, text=text)
 
-    def learned(self, number: int, name: str, score: AnyScore, units: dict[str, int]) -> None:
-        measures = (f"{LABELS[m]} {shown(v, m)}" for m, v in score._asdict().items() if m in LABELS)
-        say(f"{name}: {', '.join(measures)} with {units['linear']} linear and {units['relu']} ReLU units")
+    def learned(self, name: str, score: Score, units: dict[str, int]) -> None:
+        self.done += 1
+        if time.monotonic() - self.began < 1:  # it was learned before
+            self.before = self.done
+        say(f"{name}: {said(score)} with {units['linear']} linear and {units['relu']} ReLU units")

@@ -1,40 +1,77 @@
-"""Tasks by name, and named sequences of them."""
+"""What can be learned: families of tasks, by name and in named sequences, and how a user's samples become a task.
 
-from crug.config import TrialSettings
-from crug.tasks import cognitive, gait
-from crug.tasks.base import Task
-from crug.tasks.cognitive import TrialTask
-from crug.tasks.systems import SYSTEMS, generate
+A family is one file here and one line in `FAMILIES`; a kind of recording that `Model.learn` takes is one file and one
+line in `RECORDINGS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from crug.errors import CrugError
+from crug.readers import Recording
+from crug.tasks import cognitive, gait, systems
+from crug.tasks.base import Data, Family, Picture, Score, Scorer, Task
+from crug.tasks.recordings import Prepared, RecordingTask, Scale, as_recordings
+
+FAMILIES: dict[str, Family] = {family.name: family for family in (systems.FAMILY, gait.FAMILY, cognitive.FAMILY)}
+
+RECORDINGS: dict[str, type[RecordingTask]] = {kind.kind: kind for kind in (RecordingTask,)}
+"""The kinds of recordings that a user's model learns."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {
-    "vlrc": ("van-der-pol", "lorenz", "rossler", "chua"),
-    "rcvl": ("rossler", "chua", "van-der-pol", "lorenz"),
-    "cvlr": ("chua", "van-der-pol", "lorenz", "rossler"),
-    "lrcv": ("lorenz", "rossler", "chua", "van-der-pol"),
-    "blgf": ("blasius", "laser", "genesio-tesi", "finance"),
-    "lorenz-family": ("lorenz", "lorenz-313", "lorenz-200", "lorenz-160"),
-    **gait.SEQUENCES,
-    **cognitive.SEQUENCES,
+    name: names for family in FAMILIES.values() for name, names in family.sequences.items()
 }
-
-TASKS: tuple[str, ...] = (*SYSTEMS, *gait.SUBJECTS, *cognitive.NAMES)
-AnyTask = Task | TrialTask
-
-
-def load(name: str, seed: int, trials: TrialSettings | None = None) -> AnyTask:
-    """The task of that name; its data follow from the seed."""
-    if name in cognitive.NAMES:
-        return cognitive.load(name, seed, trials)
-    return load_recording(name, seed)
+TASKS: dict[str, str] = {name: title for family in FAMILIES.values() for name, title in family.titles.items()}
+"""The titles of all tasks by name."""
 
 
-def load_recording(name: str, seed: int) -> Task:
-    """A system or a subject, by name."""
-    if name in gait.SUBJECTS:
-        return gait.load(name)
-    if name not in SYSTEMS:
-        raise KeyError(f"no task is called {name!r}; there are {', '.join(TASKS)}")
-    return generate(SYSTEMS[name], seed)
+def family_of(names: Sequence[str]) -> Family | None:
+    """The family that all of these tasks belong to."""
+    found = (family for family in FAMILIES.values() if names and all(name in family.titles for name in names))
+    return next(found, None)
 
 
-__all__ = ["SEQUENCES", "SYSTEMS", "TASKS", "AnyTask", "Task", "TrialTask", "load", "load_recording"]
+def load(name: str, seed: int = 0, settings: Any = None) -> Task:
+    """The task of that name.
+
+    Parameters
+    ----------
+    name : as `crug sequences` lists them, e.g. "lorenz" or "go-nogo".
+    seed : the data of generated tasks follow from it.
+    settings : of a run; the task's family takes its own section of them.
+    """
+    family = family_of([name])
+    if family is None:
+        raise CrugError(f"no task is called {name!r}; there are: {', '.join(TASKS)}")
+    return family.load(name, seed, getattr(settings, family.section, None) if family.section else None)
+
+
+def prepare(pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
+    """The task that a user's recording makes: by its kind, with inputs or without."""
+    kind = "recording" if pieces[0].inputs is None else "driven"
+    if kind not in RECORDINGS:
+        raise CrugError(f"recording {name!r}: recordings with inputs cannot be learned yet; leave the inputs out")
+    return RECORDINGS[kind].prepare(pieces, name, smooth)
+
+
+__all__ = [
+    "FAMILIES",
+    "RECORDINGS",
+    "SEQUENCES",
+    "TASKS",
+    "Data",
+    "Family",
+    "Picture",
+    "Prepared",
+    "RecordingTask",
+    "Scale",
+    "Score",
+    "Scorer",
+    "Task",
+    "as_recordings",
+    "family_of",
+    "load",
+    "prepare",
+]

@@ -1,37 +1,208 @@
-"""What a task is: one thing to learn, with the part of it that is held out."""
+"""What a task is: one thing to learn, which knows its data, its loss, how it is scored and how it is shown.
+
+A family of tasks is one file. It brings a class that answers the questions of `Task`, and says in a `Family` which
+tasks and sequences it has by name. Nobody outside this room asks what kind a task is.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple, Protocol
 
+import jax
 import numpy as np
 
-TESTED = 20_000
-"""Most samples of a test part that a rollout is measured by."""
-STEPS, TRANSIENT = 40_000, 10_000
-"""Steps of a rollout that is measured, and how many of the first are dropped."""
+from crug.core.block import Block, Fixed, Params, View, reordered, seen_as
+from crug.core.network import Network
+from crug.sections import NetworkSettings, Section, TrainingSettings
+
+FAR = 3.0
+"""Above the rank of a perfect model: networks that kept some of the attractor's shape rank lower, those that lost it 5
+to 20."""
 
 
 @dataclass(frozen=True)
-class Task:
-    """A recording of an autonomous system.
+class Score:
+    """What was measured of one task.
 
-    `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
-    several trajectories, `breaks` says at which samples a new one begins; where they were noisy, `smoothed` says over
-    how many samples each column was smoothed. `rollout` is how many steps a rollout has that is compared with the test
-    data, and how many of the first are dropped. It is long even where the recording is short: what a rollout did not
-    have the time to visit says nothing about its attractor.
+    Parameters
+    ----------
+    values : the measures by name, e.g. {"d_stsp": 0.4, "d_h": 0.05}; infinite where divergent.
+    rank : one number to compare scores of the same task by; less is better.
+    main : the one measure that a margin applies to; less is better.
+    """
+
+    values: Mapping[str, float]
+    rank: float
+    main: float
+
+    def measures(self) -> dict[str, float]:
+        """All measures by name."""
+        return dict(self.values)
+
+    def __getitem__(self, measure: str) -> float:
+        return self.values[measure]
+
+    def verdict(self, floor: float = 0.0) -> str:
+        """In words, where a perfect model would rank `floor`."""
+        if not np.isfinite(self.main):
+            return "divergent"
+        return "not what was recorded" if self.rank >= floor + FAR else "what was recorded"
+
+
+class Data(Protocol):
+    """What a block is trained on. It is a pytree: its arrays are traced, its numbers are part of what is compiled."""
+
+    @property
+    def count(self) -> int:
+        """How many pieces (windows, trials) there are to draw batches from."""
+        ...
+
+    def loss(self, effective: Params, fixed: Fixed, index: jax.Array) -> jax.Array:
+        """The loss of the block on the pieces `index`."""
+        ...
+
+
+class Scorer(ABC):
+    """Judges a block while it trains, on the part that it is trained on."""
+
+    floor: float = 0.0
+    """What a perfect model would rank; nothing can be told below it."""
+    names: tuple[str, ...]
+    """The measures of its scores."""
+
+    @abstractmethod
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        """The score of a block as it would run if it were committed."""
+
+    @abstractmethod
+    def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
+        """What every unit of the block does while it is scored: (several, steps, units)."""
+
+
+class WorstOf(Scorer):
+    """Of several tasks that one block learns at once, the worst score counts.
+
+    Parameters
+    ----------
+    own : the scorer of the block's own task.
+    others : the scorers of the others, each with the block's view of that task.
+    """
+
+    def __init__(self, own: Scorer, others: Sequence[tuple[Scorer, View]]):
+        self.own, self.others = own, others
+        self.names = own.names
+        self.floor = max(own.floor, *(scorer.floor for scorer, _ in others))
+
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        scores = [self.own.score(network, block, effective)]
+        for scorer, view in self.others:
+            scores.append(scorer.score(network, seen_as(block, view), reordered(effective, view.order)))
+        return max(scores, key=lambda score: score.rank)
+
+    def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
+        return self.own.states(network, block, effective)
+
+
+class Picture(NamedTuple):
+    """What a task looks like, for `report` to draw: `kind` says how, `parts` are the arrays by name."""
+
+    kind: str
+    title: str
+    parts: dict[str, np.ndarray]
+    labels: tuple[str, ...] = ()
+    """Names of the columns that are drawn."""
+
+
+class Task(ABC):
+    """One thing to learn.
+
+    `dim` units are read out as the task's observation; where it is 0, `outputs` channels are made of all units by a
+    fixed random decoder instead. `samples` is how much there is to train on, in steps or trials.
     """
 
     name: str
     title: str
-    train: np.ndarray
-    test: np.ndarray
-    dt: float
-    breaks: tuple[int, ...] = ()
-    rollout: tuple[int, int] = (STEPS, TRANSIENT)
-    smoothed: tuple[int, ...] = ()
+    dim: int
+    outputs: int = 0
+    quick: ClassVar[bool] = False
+    """Whether an evaluation costs next to nothing, so that all earlier tasks are evaluated after every new one."""
+    pieces: ClassVar[str] = "windows"
+    """What training draws."""
 
     @property
-    def dim(self) -> int:
-        return self.train.shape[1]
+    @abstractmethod
+    def samples(self) -> int: ...
+
+    @abstractmethod
+    def data(self, network: Network, feeders: np.ndarray, settings: TrainingSettings, rng: np.random.Generator) -> Data:
+        """What a block that listens to the committed units `feeders` is trained on."""
+
+    @abstractmethod
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
+        """How checkpoints of such a block are compared."""
+
+    @abstractmethod
+    def evaluate(self, network: Network, number: int) -> Score:
+        """The paper's measures of task `number` of the network, on this task's test part."""
+
+    @abstractmethod
+    def worst(self) -> Score:
+        """The score where nothing was learned."""
+
+    @abstractmethod
+    def examples(self) -> list[np.ndarray]:
+        """The training data as a method may keep them for rehearsal."""
+
+    @abstractmethod
+    def imagine(self, network: Network, number: int) -> list[np.ndarray]:
+        """What the network itself makes of the task, in place of `examples`; nothing where it runs away."""
+
+    @abstractmethod
+    def view(
+        self,
+        network: Network,
+        block: Block,
+        readout: np.ndarray,
+        examples: Sequence[np.ndarray],
+        settings: TrainingSettings,
+    ) -> View:
+        """This task, to be rehearsed by a block that learns another one: `readout` are its own units in the network."""
+
+    @abstractmethod
+    def picture(self, network: Network, number: int) -> Picture:
+        """Task `number` of the network as a reader sees it beside the truth."""
+
+    @abstractmethod
+    def new_network(self, sizes: NetworkSettings, tasks: Sequence[Task], rng: np.random.Generator) -> Network:
+        """An untrained network for a sequence of `tasks` that begins with this one."""
+
+    @abstractmethod
+    def recycle(self, network: Network, rng: np.random.Generator) -> Network:
+        """The network with every free unit as a task of this family wants to find it."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """Tasks of one kind, by name.
+
+    Parameters
+    ----------
+    name : of the family.
+    titles : the names of its tasks, with their titles.
+    load : makes a task from its name, a seed, and the settings of the family.
+    sequences : named orders of its tasks.
+    presets : settings that a run of its tasks takes where nothing else is asked for, under every method.
+    section : the name of the family's own settings in those of a run, if it has any.
+    listing : how the names are summed up where there are many.
+    """
+
+    name: str
+    titles: Mapping[str, str]
+    load: Callable[[str, int, Section | None], Task]
+    sequences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    presets: Mapping[str, Any] = field(default_factory=dict)
+    section: str | None = None
+    listing: str = ""

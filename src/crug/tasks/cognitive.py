@@ -17,16 +17,40 @@ and the sine and cosine of the answer: (1, 0, 0) until the response is due, then
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
+from jax import Array
+from pydantic import Field
 
-from crug.config import TrialSettings
+from crug.core.block import Block, Fixed, Params, View
+from crug.core.dynamics import Drive, forced_unroll, heard, run_under
+from crug.core.network import Network, create_for_trials, recycle_for_trials
+from crug.core.streams import Stream, generator
+from crug.errors import CrugError
+from crug.sections import NetworkSettings, NonNegative, Section, TrainingSettings
+from crug.tasks.base import Family, Picture, Score, Scorer, Task
+from crug.tasks.windows import NOBODY
 
 STEPS, RAW, OUTPUTS = 40, 9, 3
 WITHIN = np.deg2rad(30)
 """An answer is right when it is closer to the target direction than this."""
+
+
+class TrialSettings(Section):
+    """How the trials of cognitive tasks are drawn and judged."""
+
+    train: Annotated[int, Field(ge=1, description="training trials a task")] = 1000
+    test: Annotated[int, Field(ge=1, description="test trials a task")] = 200
+    noise: Annotated[NonNegative, Field(description="white noise on the stimulus, a step")] = 0.1
+    context_noise: Annotated[NonNegative, Field(description="the same in context integration")] = 0.3
+    go_above: Annotated[float, Field(gt=0, lt=1, description="amplitude above which it is a Go trial")] = 0.5
+    masked: Annotated[bool, Field(description="only the response period counts in the loss")] = False
+    strict: Annotated[bool, Field(description="a Go also needs the right direction")] = False
 
 
 @dataclass(frozen=True)
@@ -125,12 +149,100 @@ def correct(outputs: np.ndarray, trials: Trials, strict: bool = False) -> np.nda
     return close & np.isfinite(outputs).all(axis=1)
 
 
+# what a block is trained on, and how it is judged
+
+
+class TrialSet(NamedTuple):
+    """Trials to train on; `drive` is what committed units do meanwhile."""
+
+    inputs: Array  # (trials, T, Q)
+    targets: Array  # (trials, T, outputs)
+    weight: Array  # (T,) of each step in the loss
+    drive: Array  # (trials, T, d)
+
+    @property
+    def count(self) -> int:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return len(self.inputs)
+
+    def loss(self, effective: Params, fixed: Fixed, index: Array) -> Array:
+        """The mean squared error of the outputs, weighted by step."""
+        error = (answers(effective, fixed, self, index) - self.targets[index].swapaxes(0, 1)) ** 2
+        return jnp.mean(self.weight[:, None, None] * error)
+
+
+def answers(effective: Params, fixed: Fixed, trials: TrialSet, index: Array) -> Array:
+    """The outputs (T, batch, outputs) of the block in the trials `index`."""
+    e, n = effective, len(effective["a"])
+    drive = jnp.concatenate([trials.inputs[index], trials.drive[index]], axis=2).swapaxes(0, 1)
+    steps, batch = drive.shape[:2]
+    V = jnp.concatenate([e["C"], e["V"]], axis=1)
+    z0, unforced = jnp.zeros((batch, n), jnp.float32), jnp.zeros((steps, batch, 0), jnp.float32)
+    given = Drive(unforced, drive, jnp.zeros(steps, jnp.float32), fixed.floor)
+    states: Any = forced_unroll((e["a"], e["W"], V, e["h"]), z0, given, n)
+    return states @ fixed.decoder
+
+
+@jax.jit
+def _all_answers(effective: Params, fixed: Fixed, trials: TrialSet) -> Array:
+    return answers(effective, fixed, trials, jnp.arange(len(trials.inputs)))
+
+
+def make_trials(network: Network, feeders: np.ndarray, examples: Sequence[np.ndarray]) -> TrialSet:
+    """Trials from inputs (trials, T, Q), targets (trials, T, outputs) and weights (T,), with what the committed units
+    do in each: they never hear from the block, so it is computed once."""
+    inputs, targets, weight = (jnp.asarray(part, jnp.float32) for part in examples)
+    if len(feeders):
+        z0 = np.zeros((len(inputs), len(feeders)), np.float32)
+        drive = heard(network.system(feeders, NOBODY), z0, inputs.shape[1], inputs)
+    else:
+        drive = jnp.zeros((len(inputs), inputs.shape[1], 0), jnp.float32)
+    return TrialSet(inputs, targets, weight, drive)
+
+
+def respond(network: Network, task: int, inputs: np.ndarray) -> np.ndarray:
+    """The outputs (trials, T, 3) of task number `task` to inputs (trials, T, Q), from the units that it needs."""
+    units = network.runs[task]
+    rest = np.zeros((len(inputs), 0), np.float32)
+    states = run_under(network.task_system(task), rest, inputs, np.arange(len(units)))
+    return states @ network.decoders[task][units]
+
+
+WEIGHT = 30.0
+"""Of wrong answers in the rank: a third of a percent of them, or an error of 0.03, are worth a tolerance of 0.1."""
+
+
+def trial_score(accuracy: float, error: float) -> Score:
+    """The rank is mostly the wrong answers; the error decides between equals."""
+    rank = WEIGHT * (1 - accuracy) + 0.1 * WEIGHT * error
+    return Score({"accuracy": accuracy, "error": error}, rank, 1 / max(accuracy, 1e-9))
+
+
+class TrialScorer(Scorer):
+    """Accuracy and error on fresh trials, drawn like the training ones."""
+
+    names = ("accuracy", "error")
+
+    def __init__(self, network: Network, feeders: np.ndarray, task: TrialTask):
+        self.task = task
+        self.trials = make_trials(network, feeders, task.parts(task.fresh))
+
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        outputs = np.asarray(_all_answers(effective, block.fixed, self.trials)).swapaxes(0, 1)
+        return self.task.judged(outputs, self.task.fresh)
+
+    def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
+        everything = block.fixed._replace(decoder=jnp.eye(len(block.units)))
+        return np.asarray(_all_answers(effective, everything, self.trials))[:, :, : len(block.members)]
+
+
+# the tasks
+
 FRESH = 2_000
 """Trials, drawn like the training ones, that checkpoints are scored on."""
 
 
 @dataclass(frozen=True)
-class TrialTask:
+class TrialTask(Task):
     """A task of trials. No units are read out by themselves: its outputs are made of all of them."""
 
     name: str
@@ -141,6 +253,9 @@ class TrialTask:
     test: Trials
     settings: TrialSettings
     dim: int = 0
+    outputs: int = OUTPUTS
+    quick: ClassVar[bool] = True
+    pieces: ClassVar[str] = "trials"
 
     @property
     def weight(self) -> np.ndarray:
@@ -148,16 +263,91 @@ class TrialTask:
         steps = np.arange(STEPS)
         return (steps >= self.train.protocol.response).astype(np.float32) if self.settings.masked else np.ones(STEPS)
 
+    @property
+    def samples(self) -> int:
+        return len(self.train.inputs)
+
+    def parts(self, trials: Trials) -> list[np.ndarray]:
+        """Trials as `make_trials` takes them."""
+        return [trials.inputs, trials.targets, np.asarray(self.weight, np.float32)]
+
+    def judged(self, outputs: np.ndarray, trials: Trials) -> Score:
+        """The score of outputs (trials, T, 3)."""
+        right = correct(outputs[:, -1], trials, self.settings.strict)
+        error = self.weight[None, :, None] * (outputs - trials.targets) ** 2
+        return trial_score(float(right.mean()), float(error.mean()) if np.isfinite(error).all() else np.inf)
+
+    def data(
+        self, network: Network, feeders: np.ndarray, settings: TrainingSettings, rng: np.random.Generator
+    ) -> TrialSet:
+        return make_trials(network, feeders, self.parts(self.train))
+
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
+        return TrialScorer(network, feeders, self)
+
+    def evaluate(self, network: Network, number: int) -> Score:
+        return self.judged(respond(network, number, self.test.inputs), self.test)
+
+    def worst(self) -> Score:
+        return trial_score(0.0, np.inf)
+
+    def examples(self) -> list[np.ndarray]:
+        return self.parts(self.train)
+
+    def imagine(self, network: Network, number: int) -> list[np.ndarray]:
+        """Fresh inputs with what the network answers to them."""
+        inputs = self.fresh.inputs[: self.samples]
+        return [inputs, respond(network, number, inputs), np.asarray(self.weight, np.float32)]
+
+    def view(
+        self,
+        network: Network,
+        block: Block,
+        readout: np.ndarray,
+        examples: Sequence[np.ndarray],
+        settings: TrainingSettings,
+    ) -> View:
+        return View(make_trials(network, NOBODY, examples), block.fixed, jnp.arange(len(block.units)))
+
+    def picture(self, network: Network, number: int) -> Picture:
+        inputs, targets = self.test.inputs[0], self.test.targets[0]
+        outputs = respond(network, number, inputs[None])[0]
+        return Picture("trial", self.title, {"input channel": inputs, "target": targets, "output": outputs})
+
+    def new_network(self, sizes: NetworkSettings, tasks: Sequence[Task], rng: np.random.Generator) -> Network:
+        if any(task.outputs != self.outputs for task in tasks):
+            raise CrugError("recordings and cognitive tasks cannot be mixed in one sequence")
+        return create_for_trials(sizes.M, sizes.P, INPUTS, rng)
+
+    def recycle(self, network: Network, rng: np.random.Generator) -> Network:
+        return recycle_for_trials(network, rng)
+
 
 NAMES = tuple(protocol.name for protocol in PROTOCOLS)
-SEQUENCES = {"cognitive": NAMES}
 
 
-def load(name: str, seed: int, settings: TrialSettings | None = None) -> TrialTask:
+def load(name: str, seed: int, settings: Section | None = None) -> TrialTask:
     """The task of that name; its trials follow from the seed."""
-    number, settings = NAMES.index(name), settings or TrialSettings()
+    number = NAMES.index(name)
+    settings = settings if isinstance(settings, TrialSettings) else TrialSettings()
     counts = (settings.train, FRESH, settings.test)
     train, fresh, test = (
-        draw(number, n, np.random.default_rng([seed, number, i]), settings) for i, n in enumerate(counts)
+        draw(number, count, generator(seed, Stream.TRIALS, number, part), settings) for part, count in enumerate(counts)
     )
     return TrialTask(name, PROTOCOLS[number].title, number, train, fresh, test, settings)
+
+
+FAMILY = Family(
+    "cognitive",
+    {protocol.name: protocol.title for protocol in PROTOCOLS},
+    load,
+    sequences={"cognitive": NAMES},
+    presets={
+        "network": {"M": 120, "P": 60},
+        "epochs": 50,
+        "select": "last",
+        "training": {"batch": 64, "window": 1, "windows": "fixed", "optimiser": "radam", "lr": 1e-2, "lr_end": 1e-4},
+    },
+    section="trials",
+)
+"""The presets are the paper's network and budget, under every method."""

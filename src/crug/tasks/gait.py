@@ -16,10 +16,11 @@ import warnings
 from pathlib import Path
 
 from crug.errors import CrugError
+from crug.readers import read, shaped
 from crug.runtime import cache_folder
-from crug.tasks.base import Task
-from crug.tasks.files import read
-from crug.tasks.recordings import Scale, shaped
+from crug.sections import Section
+from crug.tasks.base import Family
+from crug.tasks.recordings import RecordingTask, Scale
 
 GROUPS = {"control": 16, "park": 15, "hunt": 20, "als": 13}
 TITLES = {"control": "Control", "park": "Parkinson", "hunt": "Huntington", "als": "ALS"}
@@ -30,24 +31,28 @@ RATE, CUT, DECIMATE, LAGS = 300, 20, 4, (20, 40)
 TRAIN, TEST = 14_000, 5_000
 ROLLOUT = 12_500, 5_000
 
-SEQUENCES = {"gait": tuple(f"{group}{i}" for i in (1, 2, 3) for group in GROUPS)} | {
+SEQUENCES: dict[str, tuple[str, ...]] = {"gait": tuple(f"{group}{i}" for i in (1, 2, 3) for group in GROUPS)} | {
     f"gait-{group}": tuple(f"{group}{i}" for i in (1, 2, 3)) for group in GROUPS
 }
 
 
-def load(subject: str) -> Task:
+def load(subject: str, seed: int = 0, settings: Section | None = None) -> RecordingTask:
     """A subject as a task; its data do not depend on a seed."""
     if subject in POOR:
         warnings.warn(f"{subject} is a poor record, with dropouts or other defects", stacklevel=2)
-    recording = read(_file(subject), fill="linear")
-    x = shaped(recording, CUT * RATE, DECIMATE, LAGS).values[: TRAIN + TEST]
+    recording = shaped(read(_file(subject), fill="linear"), CUT * RATE, DECIMATE, LAGS)
+    x = recording.values[: TRAIN + TEST]
     if len(x) < TRAIN + TEST:
         raise CrugError(f"{subject}: has {len(x)} samples after preparation, {TRAIN + TEST} are needed")
-    scale = Scale(x[:TRAIN].mean(axis=0), x[:TRAIN].std(axis=0))
+    scale = Scale.of(x[:TRAIN])
     train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
+    dt, columns = DECIMATE / RATE, recording.columns
+    return RecordingTask(subject, _title(subject), train, test, dt, rollout=ROLLOUT, columns=columns)
+
+
+def _title(subject: str) -> str:
     group = subject.rstrip("0123456789")
-    title = f"{TITLES[group]} {subject.removeprefix(group)}"
-    return Task(subject, title, train, test, DECIMATE / RATE, rollout=ROLLOUT)
+    return f"{TITLES[group]} {subject.removeprefix(group)}"
 
 
 def folder() -> Path:
@@ -58,7 +63,7 @@ def adopt(source: Path) -> None:
     """Take the database from a folder, checked, into the cache."""
     missing = [name for name in _sums() if not (source / name).is_file()]
     if missing:
-        raise CrugError(f"--data {source}: {len(missing)} files of gaitndd are missing, e.g. {missing[0]}")
+        raise CrugError(f"{source}: {len(missing)} files of gaitndd are missing, e.g. {missing[0]}")
     for name in _sums():
         _check(source / name)
     folder().mkdir(parents=True, exist_ok=True)
@@ -87,7 +92,9 @@ def _download(names: list[str]) -> None:
             wfdb.dl_files("gaitndd", place, names)
         except Exception as error:  # whatever the network does
             raise CrugError(
-                f"gaitndd cannot be downloaded ({type(error).__name__}); get it from PhysioNet and pass --data FOLDER"
+                f"gaitndd cannot be downloaded ({type(error).__name__})",
+                "get it from PhysioNet and call crug.tasks.gait.adopt(FOLDER)",
+                "get it from PhysioNet and pass --data FOLDER",
             ) from None
         folder().mkdir(parents=True, exist_ok=True)
         for name in names:
@@ -103,3 +110,14 @@ def _check(file: Path) -> None:
 def _sums() -> dict[str, str]:
     lines = Path(__file__).with_name("gaitndd.sha256").read_text().splitlines()
     return {name: digest for digest, name in (line.split() for line in lines)}
+
+
+FAMILY = Family(
+    "gait",
+    {subject: _title(subject) for subject in SUBJECTS},
+    load,
+    sequences=SEQUENCES,
+    presets={"network": {"M": 1024, "P": 512}},
+    listing="gait recordings: " + ", ".join(f"{g}1 ... {g}{n}" for g, n in GROUPS.items()),
+)
+"""The preset is the paper's network, under every method."""

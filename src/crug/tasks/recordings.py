@@ -1,31 +1,43 @@
-"""From a recording to a task: cut, decimate, embed; hold out a test part; standardise, and remember how.
-
-Also the recording's own time scale, from which the forcing interval and the window length follow.
-"""
+"""Recordings of autonomous systems: the task, and how a user's samples become one."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
-from scipy.signal import decimate as anti_aliased
-from scipy.spatial import KDTree
 
+from crug.core.block import Block, View
+from crug.core.dynamics import run_freely
+from crug.core.network import Network, create, recycle
 from crug.errors import CrugError
-from crug.tasks.base import TESTED, Task
-from crug.tasks.columns import Recording, checked, constant
-from crug.tasks.noise import noise, smoothed
+from crug.readers.columns import Recording, checked, constant
+from crug.readers.noise import noise, smoothed
+from crug.readers.shape import SHORTEST
+from crug.sections import NetworkSettings, TrainingSettings
+from crug.tasks.attractor import DIVERGENT, STARTS, AttractorScorer, measured, spread
+from crug.tasks.base import Picture, Score, Scorer, Task
+from crug.tasks.timescale import time_scale
+from crug.tasks.windows import Windows, make_windows, window_view
 
 FEWEST = 1_000
 """Samples below which nothing can be said about an attractor."""
-SHORTEST = 50
-"""And of a single trajectory."""
 HELD_OUT = 1 / 6
 """The part of every trajectory, at its end, that is kept for testing; as in the paper's 100,000 to 20,000."""
-LEAST = 4
-"""Units that a task needs at the very least."""
+TESTED = 20_000
+"""Most samples of a test part that a rollout is measured by."""
+STEPS, TRANSIENT = 40_000, 10_000
+"""Steps of a rollout that is measured, and how many of the first are dropped."""
+DRAWN, DRAWN_TRANSIENT = 8_000, 2_000
+"""Samples in a picture, and how many steps of a rollout are dropped before."""
+BATCHES = 31
+"""Gradient steps in an epoch of a user's recording, however long it is: as many as the benchmarks have."""
+LEARNING_STARTS = 10
+"""Rollouts by which its checkpoints are scored. Of five, the best of many checkpoints at times had the luckiest
+starts."""
+RUNAWAY = 10
+"""A rollout this many times farther out than the data ever were has run away."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +47,10 @@ class Scale:
     mean: np.ndarray
     std: np.ndarray
 
+    @classmethod
+    def of(cls, x: np.ndarray) -> Scale:
+        return cls(x.mean(axis=0), x.std(axis=0))
+
     def standardise(self, x: np.ndarray) -> np.ndarray:
         return (np.asarray(x, np.float64) - self.mean) / self.std
 
@@ -42,190 +58,249 @@ class Scale:
         return np.asarray(x, np.float64) * self.std + self.mean
 
 
-def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence[int] | str | None = None) -> Recording:
-    """Cut `cut` samples from both ends, decimate behind an anti-alias filter, and add delayed copies of all columns.
+@dataclass(frozen=True)
+class RecordingTask(Task):
+    """A recording of an autonomous system.
 
-    `lags` are in samples after decimation; "auto" takes the memory of the recording, and twice that.
+    `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
+    several trajectories, `breaks` says at which samples a new one begins; where they were noisy, `smoothed` says over
+    how many samples each column was smoothed. `rollout` is how many steps a rollout has that is compared with the test
+    data, and how many of the first are dropped. It is long even where the recording is short: what a rollout did not
+    have the time to visit says nothing about its attractor.
     """
-    x, source = recording.values, recording.source
-    if cut:
-        if 2 * cut >= len(x):
-            raise CrugError(f"{source}: has {len(x)} samples, {cut} cannot be cut from both ends")
-        x = x[cut:-cut]
-    if decimate > 1:
-        if len(x) // decimate < SHORTEST:
-            raise CrugError(f"{source}: {len(x)} samples decimated by {decimate} leave too few; {SHORTEST} are needed")
-        # the ends go on by reflection, or the filter would pull them to zero
-        x = np.pad(x, ((20 * decimate,) * 2, (0, 0)), mode="reflect", reflect_type="odd")
-        x = anti_aliased(x, decimate, ftype="fir", axis=0)[20:-20]
-    columns = list(recording.columns)
-    if lags:
-        steps = automatic_lags(x) if isinstance(lags, str) else [int(lag) for lag in lags]
-        if min(steps) < 1 or max(steps) >= len(x):
-            raise CrugError(f"{source}: lags {steps} do not fit {len(x)} samples; they are in samples, from 1")
-        longest = max(steps)
-        x = np.concatenate([x[longest:], *(x[longest - s : len(x) - s] for s in steps)], axis=1)
-        columns += [f"{name}-{s}" for s in steps for name in recording.columns]
-    dt = None if recording.dt is None else recording.dt * decimate
-    return Recording(source, x, tuple(columns), dt)
+
+    name: str
+    title: str
+    train: np.ndarray
+    test: np.ndarray
+    dt: float
+    breaks: tuple[int, ...] = ()
+    rollout: tuple[int, int] = (STEPS, TRANSIENT)
+    smoothed: tuple[int, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    @property
+    def dim(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.test.shape[1]
+
+    @property
+    def samples(self) -> int:
+        return len(self.train)
+
+    def data(
+        self, network: Network, feeders: np.ndarray, settings: TrainingSettings, rng: np.random.Generator
+    ) -> Windows:
+        return make_windows(network, feeders, self.train, settings, rng, self.breaks)
+
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
+        return AttractorScorer(self.train, self.rollout, settings.starts)
+
+    def evaluate(self, network: Network, number: int) -> Score:
+        """Rollouts from five places of the test data against these."""
+        rollouts = run_freely(network.task_system(number), spread(self.test, STARTS), *self.rollout)
+        return measured(self.test, rollouts)
+
+    def worst(self) -> Score:
+        return DIVERGENT
+
+    def examples(self) -> list[np.ndarray]:
+        return np.split(np.asarray(self.train, np.float32), self.breaks)
+
+    def imagine(self, network: Network, number: int) -> list[np.ndarray]:
+        """As many samples as the training data had, from several starts; a rollout that runs away is left out."""
+        x = self.train
+        rollouts = run_freely(network.task_system(number), spread(x, STARTS), len(x) // STARTS)
+        reach = RUNAWAY * np.abs(x).max()
+        return [r for r in rollouts if np.isfinite(r).all() and np.abs(r).max() < reach]
+
+    def view(
+        self,
+        network: Network,
+        block: Block,
+        readout: np.ndarray,
+        examples: Sequence[np.ndarray],
+        settings: TrainingSettings,
+    ) -> View:
+        return window_view(network, block, readout, examples, settings)
+
+    def picture(self, network: Network, number: int) -> Picture:
+        steps = DRAWN + DRAWN_TRANSIENT
+        rollout = run_freely(network.task_system(number), self.test[:1], steps, DRAWN_TRANSIENT)[0]
+        return Picture("portrait", self.title, {"truth": self.test[:DRAWN], "network": rollout}, self.columns)
+
+    def new_network(self, sizes: NetworkSettings, tasks: Sequence[Task], rng: np.random.Generator) -> Network:
+        return create(sizes.M, sizes.P, max(task.dim for task in tasks), rng)
+
+    def recycle(self, network: Network, rng: np.random.Generator) -> Network:
+        return recycle(network, rng)
+
+    # in a user's model
+
+    kind: ClassVar[str] = "recording"
+
+    @classmethod
+    def prepare(cls, pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
+        """The task that one or several trajectories of one system make; or what is wrong with them.
+
+        With `smooth`, noise is taken out of the part to learn from; the part that is held out stays as it was recorded.
+        """
+        arrays = [piece.values for piece in pieces]
+        total = sum(map(len, arrays))
+        if total < FEWEST:
+            raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
+        ends = held_out(arrays)
+        parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
+        test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
+        widths = tuple(_width(name, i, [x[:, i] for x in parts], smooth) for i in range(test.shape[1]))
+        train = np.concatenate([smoothed(x, widths) for x in parts])
+        scale = Scale.of(train)
+        task = cls(
+            name,
+            name,
+            scale.standardise(train),
+            scale.standardise(test),
+            1.0 if pieces[0].dt is None else pieces[0].dt,
+            breaks=tuple(int(b) for b in np.cumsum(ends)[:-1]),
+            smoothed=widths if any(widths) else (),
+            columns=pieces[0].columns,
+        )
+        return Prepared(task, scale, tuple(arrays))
+
+    def suggests(self) -> dict[str, Any]:
+        """The settings that follow from the recording itself."""
+        interval, window = time_scale(self.train, self.breaks)
+        return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": LEARNING_STARTS}}
+
+    @property
+    def input_columns(self) -> tuple[str, ...]:
+        """The names of what drives the system: of an autonomous one, none."""
+        return ()
+
+    def fit(self, network: Network) -> Network:
+        """The network with all that this kind of recording needs of it."""
+        return network
+
+    def roll(self, network: Network, number: int, x0: np.ndarray, steps: int, inputs: Any = None) -> np.ndarray:
+        """Rollouts (batch, steps, N) of task `number` of the network from standardised observations x0 (batch, N)."""
+        if inputs is not None:
+            raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
+        return run_freely(network.task_system(number), x0, steps)
+
+    def proof(self, network: Network, number: int, steps: int) -> np.ndarray:
+        """A rollout from where the test part begins."""
+        return run_freely(network.task_system(number), self.test[:1], steps)
+
+    def remembered(self) -> dict[str, np.ndarray]:
+        """What a model keeps to score it again."""
+        return {"test": self.test.astype(np.float32)}
+
+    @classmethod
+    def restored(
+        cls, name: str, dt: float, columns: tuple[str, ...], arrays: Mapping[str, np.ndarray]
+    ) -> RecordingTask:
+        """The task as `remembered` left it: without anything to learn from."""
+        test = np.asarray(arrays["test"], np.float64)
+        return cls(name, name, np.empty((0, test.shape[1])), test, dt, columns=columns)
 
 
-def prepare(
-    x: Any, name: str, dt: float, units: int | None = None, columns: Sequence[str] = (), smooth: bool = True
-) -> tuple[list[Any], Task, Scale]:
-    """The trajectories of a recording, the task that they make, and how they were standardised; or what is wrong."""
+# a user's samples
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A user's recording, ready to be learned: the task, how it was standardised, and the samples as they came."""
+
+    task: RecordingTask
+    scale: Scale
+    pieces: tuple[np.ndarray, ...]
+
+
+def held_out(arrays: Sequence[np.ndarray]) -> list[int]:
+    """For each trajectory, where the part begins that is kept for testing."""
+    return [len(x) - min(round(HELD_OUT * len(x)), TESTED // len(arrays)) for x in arrays]
+
+
+def _width(name: str, i: int, column: list[np.ndarray], smooth: bool) -> int:
+    """Over how many samples a column is smoothed."""
+    if constant(np.concatenate(column)):
+        raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
+    return noise(column).width if smooth else 0
+
+
+def as_recordings(
+    x: Any, name: str, dt: float | None = None, columns: Sequence[str] = (), inputs: Any = None
+) -> list[Recording]:
+    """What `Model.learn` is given, as checked recordings: one for each trajectory.
+
+    `x` is an array (T, N), a Recording, or several of either; `inputs` are given alike. `dt` and `columns` win over
+    what a Recording says. Columns that have names were chosen: one of them may rise evenly.
+    """
     if not isinstance(name, str) or not name.strip():
         raise CrugError(f"name = {name!r}: a recording is called by a text, e.g. 'monday'")
-    if name == "free":
-        raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
-    pieces = _pieces(x)
-    task, scale = make_task(name, pieces, dt, columns, smooth)
-    if units is not None and units < max(LEAST, task.dim + 1):
-        raise CrugError(f"recording {name!r}: units = {units}; it needs at least {max(LEAST, task.dim + 1)}")
-    return pieces, task, scale
-
-
-def _pieces(x: Any) -> list[Any]:
-    """The trajectories of what `learn` is given."""
-    if getattr(x, "ndim", 3) < 3:
-        return [x if isinstance(x, np.ma.MaskedArray) else np.asarray(x)]
-    return list(x)
-
-
-def make_task(
-    name: str, pieces: Sequence[np.ndarray], dt: float, columns: Sequence[str] = (), smooth: bool = True
-) -> tuple[Task, Scale]:
-    """A task from one or several trajectories (T, N) of one system, and how it was standardised.
-
-    Columns that have names were chosen: one of them may rise evenly. With `smooth`, noise is taken out of the part to
-    learn from; the part that is held out stays as it was recorded.
-    """
-    arrays = [_plain(name, piece) for piece in pieces]
-    if not arrays:
+    several = list(x) if _several(x) else [x]
+    given = [None] * len(several) if inputs is None else list(inputs) if _several(inputs) else [inputs]
+    if not several:
         raise CrugError(f"recording {name!r}: there are no samples")
-    if not np.isfinite(dt) or dt <= 0:
-        raise CrugError(f"recording {name!r}: dt = {dt:g}; the interval between samples is a positive number")
-    for i, x in enumerate(arrays):
-        where = f"recording {name!r}" if len(arrays) == 1 else f"recording {name!r}, trajectory {i + 1}"
-        if x.ndim == 1:
-            arrays[i] = x = x[:, None]
-        if x.ndim != 2:
-            raise CrugError(f"{where}: has {x.ndim} dimensions; give samples as (time, columns)")
-        if x.shape[1] != arrays[0].shape[1]:
-            raise CrugError(
-                f"{where}: has {x.shape[1]} columns, the first has {arrays[0].shape[1]}; they must be the same"
-            )
-        if len(x) < SHORTEST:
-            raise CrugError(f"{where}: has {len(x)} samples; a trajectory needs at least {SHORTEST}")
-        if columns and len(columns) != x.shape[1]:
-            raise CrugError(f"{where}: has {x.shape[1]} columns, {len(columns)} names are given")
-        names = tuple(columns) or tuple(str(k + 1) for k in range(x.shape[1]))
-        checked(Recording(where, x, names), chosen=bool(columns))
-    total = sum(len(x) for x in arrays)
-    if total < FEWEST:
-        raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
-    ends = [len(x) - min(round(HELD_OUT * len(x)), TESTED // len(arrays)) for x in arrays]
-    parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
-    test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
-    widths = []
-    for i in range(test.shape[1]):
-        column = [x[:, i] for x in parts]
-        if constant(np.concatenate(column)):
-            raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
-        widths.append(noise(column).width if smooth else 0)
-    train = np.concatenate([smoothed(x, widths) for x in parts])
-    scale = Scale(train.mean(axis=0), train.std(axis=0))
-    breaks = tuple(int(b) for b in np.cumsum(ends)[:-1])
-    widths = tuple(widths) if any(widths) else ()
-    return Task(name, name, scale.standardise(train), scale.standardise(test), dt, breaks, smoothed=widths), scale
+    if len(given) != len(several):
+        raise CrugError(
+            f"recording {name!r}: {len(several)} trajectories but inputs of {len(given)}; give one for each"
+        )
+    found = []
+    for i, (one, s) in enumerate(zip(several, given, strict=True)):
+        where = f"recording {name!r}" if len(several) == 1 else f"recording {name!r}, trajectory {i + 1}"
+        recording = _recording(one, where, dt, columns, s)
+        found.append(_checked(recording, found[0] if found else None, isinstance(one, Recording) or bool(columns)))
+    return found
 
 
-def _plain(name: str, piece: Any) -> np.ndarray:
-    """Real numbers; what a mask hides is missing."""
+def _several(x: Any) -> bool:
+    return not isinstance(x, Recording) and getattr(x, "ndim", 3) >= 3
+
+
+def _recording(x: Any, where: str, dt: float | None, columns: Sequence[str], inputs: Any) -> Recording:
+    if isinstance(x, Recording):
+        x = replace(x, source=where)
+    else:
+        values = _plain(where, x)
+        x = Recording(where, values, _numbered(values))
+    if columns:
+        x = replace(x, columns=tuple(columns))
+    if inputs is not None:
+        values = _plain(f"{where}: inputs", inputs)
+        x = replace(x, inputs=values, input_columns=_numbered(values))
+    return x if dt is None else replace(x, dt=dt)
+
+
+def _numbered(values: np.ndarray) -> tuple[str, ...]:
+    return tuple(str(i + 1) for i in range(values.shape[1]))
+
+
+def _checked(recording: Recording, first: Recording | None, chosen: bool) -> Recording:
+    """The recording, if it can be learned and, where there are several, goes with the first of them."""
+    where, x, dt = recording.source, recording.values, recording.dt
+    if dt is not None and not (np.isfinite(dt) and dt > 0):
+        raise CrugError(f"{where}: dt = {dt:g}; the interval between samples is a positive number")
+    if first is not None and x.shape[1] != first.values.shape[1]:
+        have = f"{x.shape[1]} columns, the first has {first.values.shape[1]}"
+        raise CrugError(f"{where}: has {have}; they must be the same")
+    if len(x) < SHORTEST:
+        raise CrugError(f"{where}: has {len(x)} samples; a trajectory needs at least {SHORTEST}")
+    if len(recording.columns) != x.shape[1]:
+        raise CrugError(f"{where}: has {x.shape[1]} columns, {len(recording.columns)} names are given")
+    if recording.inputs is not None and len(recording.inputs) != len(x):
+        raise CrugError(f"{where}: has {len(x)} samples but {len(recording.inputs)} of its inputs; give one for each")
+    return checked(recording, chosen=chosen)
+
+
+def _plain(where: str, piece: Any) -> np.ndarray:
+    """Real numbers (T, N); what a mask hides is missing."""
     if isinstance(piece, np.ma.MaskedArray):
         piece = np.where(np.ma.getmaskarray(piece), np.nan, piece.data)
     x = np.asarray(piece)
     if x.dtype.kind not in "fiub":
-        raise CrugError(f"recording {name!r}: holds {x.dtype}, not real numbers")
+        raise CrugError(f"{where}: holds {x.dtype}, not real numbers")
+    if x.ndim == 1:
+        x = x[:, None]
+    if x.ndim != 2:
+        raise CrugError(f"{where}: has {x.ndim} dimensions; give samples as (time, columns)")
     return x.astype(np.float64)
-
-
-def first_zero(x: np.ndarray) -> int:
-    """The first lag at which the mean autocorrelation of the columns is not positive."""
-    mean = autocorrelation(x).mean(axis=1)
-    below = np.flatnonzero(mean <= 0)
-    return max(1, int(below[0])) if len(below) else max(1, len(mean) // 10)
-
-
-def automatic_lags(x: np.ndarray) -> list[int]:
-    """The memory of the recording and twice that. The first zero of the autocorrelation, which serves for a wave as
-    well, is far beyond what can be predicted where a system dwells on one side for long (Lorenz)."""
-    lag = memory_length(x)
-    return [lag, 2 * lag]
-
-
-def memory_length(x: np.ndarray) -> int:
-    """The lag at which the fastest column has lost all but 1/e of its autocorrelation."""
-    r = autocorrelation(x)
-    lags = [np.flatnonzero(r[:, i] < np.exp(-1)) for i in range(r.shape[1])]
-    found = [int(lag[0]) for lag in lags if len(lag)]
-    return max(1, min(found)) if found else len(r)
-
-
-def autocorrelation(x: np.ndarray) -> np.ndarray:
-    """Of each column, for lags up to a quarter of the recording (at most its first 50,000 samples)."""
-    x = np.asarray(x[:50_000], np.float64)
-    x = x - x.mean(axis=0)
-    power = np.abs(np.fft.rfft(x, 2 * len(x), axis=0)) ** 2
-    r = np.fft.irfft(power, axis=0)[: max(2, len(x) // 4)]
-    return r / r[0]
-
-
-def parting_time(x: np.ndarray, breaks: Sequence[int] = ()) -> float:
-    """The steps in which neighbours part by a factor e, on average; infinite where they stay together.
-
-    Neighbours are samples whose pasts are alike too (two delays), so that a column or two of a larger system do. What
-    noise adds is over after two steps, and is not counted.
-    """
-    x = np.asarray(x[:50_000], np.float64)
-    lag, apart = max(1, memory_length(x) // 2), 2 * first_zero(x)
-    ends = np.array([*(b for b in breaks if b < len(x)), len(x)])
-    horizon = min(200, int(np.median(np.diff([0, *ends]))) // 2)
-    pasts = np.concatenate([x[2 * lag :], x[lag:-lag], x[: -2 * lag]], axis=1)
-    time = np.arange(2 * lag, len(x))
-    left = ends[np.minimum(np.searchsorted(ends, time, side="right"), len(ends) - 1)] - time
-    time, pasts = time[left > horizon], pasts[left > horizon]
-    if len(time) < 100 or horizon < 4:
-        return np.inf
-    asked = np.linspace(0, len(time) - 1, min(1_000, len(time))).astype(int)
-    found = np.asarray(KDTree(pasts).query(pasts[asked], k=min(60, len(time)))[1])
-    far = np.abs(time[found] - time[asked, None]) > apart
-    some = far.any(axis=1)
-    if not some.any():
-        return np.inf
-    one, other = time[asked[some]], time[found[some, far[some].argmax(axis=1)]]
-    steps = np.arange(horizon)
-    distance = np.linalg.norm(x[one[:, None] + steps] - x[other[:, None] + steps], axis=2)
-    growth = np.log(np.maximum(distance, 1e-12)).mean(axis=0)
-    grown = np.flatnonzero(growth - growth[2] >= 1)
-    return float(grown[0]) if len(grown) else np.inf
-
-
-def time_scale(x: np.ndarray, breaks: Sequence[int] = (), interval: int = 16, window: int = 200) -> tuple[int, int]:
-    """The forcing interval and the window length for a recording.
-
-    Forced more rarely than every quarter of the time in which neighbours part, a network does not learn to follow: its
-    errors are the system's own chaos. The usual 16 steps are short enough for nearly all systems at 100 samples a
-    period. Where the memory is below 4 samples, forcing is more frequent too; beyond 100 it is rarer, and windows are
-    longer. A trajectory of the usual length holds two windows.
-    """
-    memory = memory_length(x)
-    factor = min(4.0, max(1.0, memory / 100))
-    window = min(round(window * factor), _usual(np.diff([0, *breaks, len(x)])) // 2)
-    return min(window, max(2, int(min(interval * factor, 4 * memory, parting_time(x, breaks) / 4)))), window
-
-
-def _usual(lengths: np.ndarray) -> int:
-    """The length that trajectories have which hold nine tenths of all samples: a few short ones do not count."""
-    longest = np.sort(lengths)[::-1]
-    return int(longest[np.searchsorted(np.cumsum(longest), 0.9 * longest.sum())])

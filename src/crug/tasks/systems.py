@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
 
-from crug.tasks.base import Task
+from crug.core.streams import named
+from crug.errors import CrugError
+from crug.sections import Section
+from crug.tasks.base import Family
+from crug.tasks.recordings import RecordingTask
 from crug.tasks.strict import State, integrate
 
 TRAIN, TEST, BURN_IN = 100_000, 20_000, 1_000
@@ -32,16 +35,17 @@ class System:
     transient: int = 0
 
 
-def generate(system: System, seed: int) -> Task:
+def generate(system: System, seed: int) -> RecordingTask:
     """The task of one seed: 100,000 training and 20,000 test samples, standardised as the paper does."""
-    rng = np.random.default_rng([seed, zlib.crc32(system.name.encode())])
     samples = system.transient + BURN_IN + TRAIN + TEST
-    x = integrate(system.rhs, system.initial(rng), system.dt / system.every, samples, system.every)
+    start = system.initial(named(seed, system.name))
+    x = integrate(system.rhs, start, system.dt / system.every, samples, system.every)
     x = x[system.transient :]
     if not np.isfinite(x).all():
-        raise FloatingPointError(f"{system.name}: seed {seed} starts outside the basin of its attractor; use another")
+        raise CrugError(f"{system.name}: seed {seed} starts outside the basin of its attractor; use another seed")
     x = (x - x.mean(axis=0)) / x.std(axis=0)
-    return Task(system.name, system.title, x[BURN_IN : BURN_IN + TRAIN], x[BURN_IN + TRAIN :], system.dt)
+    train, test = x[BURN_IN : BURN_IN + TRAIN], x[BURN_IN + TRAIN :]
+    return RecordingTask(system.name, system.title, train, test, system.dt, columns=("x", "y", "z")[: x.shape[1]])
 
 
 def van_der_pol(s: State, mu: float = 2.0) -> State:
@@ -121,3 +125,23 @@ SYSTEMS = {
         *map(_lorenz_at, (313.0, 200.0, 160.0)),
     )
 }
+
+
+def load(name: str, seed: int, settings: Section | None = None) -> RecordingTask:
+    """The system of that name; its data follow from the seed."""
+    return generate(SYSTEMS[name], seed)
+
+
+FAMILY = Family(
+    "systems",
+    {name: system.title for name, system in SYSTEMS.items()},
+    load,
+    sequences={
+        "vlrc": ("van-der-pol", "lorenz", "rossler", "chua"),
+        "rcvl": ("rossler", "chua", "van-der-pol", "lorenz"),
+        "cvlr": ("chua", "van-der-pol", "lorenz", "rossler"),
+        "lrcv": ("lorenz", "rossler", "chua", "van-der-pol"),
+        "blgf": ("blasius", "laser", "genesio-tesi", "finance"),
+        "lorenz-family": ("lorenz", "lorenz-313", "lorenz-200", "lorenz-160"),
+    },
+)

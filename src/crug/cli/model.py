@@ -1,0 +1,292 @@
+"""The command line of a model file: learn, info, rollout, score, verify, extract, remove, grow."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from crug.cli.options import STOPPED, Json, listed
+from crug.errors import CrugError
+from crug.methods.crug import CrugSettings
+from crug.model import Model, load
+from crug.model.model import CASE, UNITS
+from crug.readers import Recording, read, shaped
+from crug.readers.shape import automatic_lags
+from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said, say, shown
+from crug.runs import store
+from crug.runs.proof import digest_of
+
+File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
+Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
+Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
+Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+
+
+def learn(
+    file: File,
+    recordings: Annotated[
+        list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
+    ],
+    name: Annotated[
+        str | None, typer.Option(help="What it is called from now on.", show_default="the file's name")
+    ] = None,
+    dt: Annotated[
+        float | None,
+        typer.Option(help="Interval between samples as recorded.", show_default="what the file says, or 1"),
+    ] = None,
+    epochs: Annotated[int | None, typer.Option(help="The most epochs that may be spent.")] = None,
+    units: Annotated[int | None, typer.Option(help="No more units than that for a recording.")] = None,
+    tolerance: Annotated[float | None, typer.Option(help="How much worse a smaller network may score.")] = None,
+    together: Annotated[bool, typer.Option(help="The recordings are trajectories of one system.")] = False,
+    columns: Columns = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="Columns that drove the system, by name or number, e.g. torque.")
+    ] = None,
+    decimate: Annotated[int, typer.Option(min=1, help="Keep every so many samples, behind an anti-alias filter.")] = 1,
+    cut: Annotated[int, typer.Option(min=0, help="Samples to cut from both ends.")] = 0,
+    lags: Lags = None,
+    fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    smooth: Annotated[bool, typer.Option(help="Smooth noise away, in columns that have some.")] = True,
+    size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = UNITS,
+    seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
+) -> None:
+    """Add recordings to a model; the file is made if there is none.
+
+    Each is learned and saved before the next begins. Interrupted, the same command goes on where it was.
+    """
+    with store.alone(file):
+        model = load(file) if file.exists() else Model(units=size, seed=seed)
+        found = [_shaped(read(path, listed(columns), fill, listed(inputs)), cut, decimate, dt) for path in recordings]
+        todo = _names(model, _groups(_embedded(found, lags, together), together), name)
+        how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
+        for called, group in todo:  # errors come before any work
+            _tell_noise(called, model.prepared(group, called, **how).task)
+        most = epochs or CrugSettings.resolve(CASE, {}).epochs
+        with Live(most, len(todo)) as live:
+            for number, (called, group) in enumerate(todo):
+                try:
+                    model.learn(group, called, **how, progress=live, scratch=_scratch(file))
+                except KeyboardInterrupt:
+                    kept = f"has the {number} before it" if number else "is as it was"
+                    typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
+                    raise typer.Exit(STOPPED) from None
+                model.save(file)
+                store.clear(_scratch(file))
+    _say_room(file, model)
+
+
+def _say_room(file: Path, model: Model) -> None:
+    count = len(model.tasks)
+    recordings = "1 recording" if count == 1 else f"{count} recordings"
+    say(f"{file}: {recordings}, {model.units_free} of {model.units} units are free")
+
+
+def _tell_noise(name: str, task: Any) -> None:
+    if task.smoothed:
+        noisy = ", ".join(f"{n} over {w}" for n, w in zip(task.columns, task.smoothed, strict=True) if w)
+        say(f"{name}: noisy, smoothed before learning ({noisy} samples); --no-smooth learns it as it is")
+
+
+def _scratch(file: Path) -> Path:
+    file = file.resolve()
+    return file.with_name(file.name + ".progress")
+
+
+def _shaped(recording: Recording, cut: int, decimate: int, dt: float | None) -> Recording:
+    """Cut and decimated. `dt` overrules what the file says; where neither says, it counts samples as recorded."""
+    interval = recording.dt if dt is None else dt
+    return shaped(replace(recording, dt=1.0 if interval is None else interval), cut, decimate)
+
+
+def _embedded(recordings: list[Recording], lags: str | None, together: bool) -> list[Recording]:
+    """With delayed copies of all columns; recordings of one system have the lags of the first."""
+    if not lags:
+        return recordings
+    steps: list[int] | None = None
+    if lags != "auto":
+        try:
+            steps = [int(part) for part in lags.split(",")]
+        except ValueError:
+            raise CrugError(f"--lags {lags}: give whole numbers like 20,40, or auto") from None
+    elif together:
+        steps = automatic_lags(recordings[0].values)
+    return [shaped(one, lags=steps or automatic_lags(one.values)) for one in recordings]
+
+
+def _groups(found: list[Recording], together: bool) -> list[list[Recording]]:
+    """One group each, or all in one."""
+    if not together:
+        return [[one] for one in found]
+    for one in found[1:]:
+        if one.columns != found[0].columns:
+            raise CrugError(f"--together: {one.source} has other columns than {found[0].source}; choose by --columns")
+        if not np.isclose(one.dt or 0, found[0].dt or 0, rtol=0.01):
+            raise CrugError(
+                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}; "
+                "resample one of them, or say --dt"
+            )
+    return [found]
+
+
+def _names(model: Model, groups: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
+    """What there is left to learn, by name."""
+    if name and len(groups) > 1:
+        raise CrugError("--name: names one recording; leave it out for several, or add --together")
+    names = [name or Path(group[0].source).stem for group in groups]
+    todo = []
+    for called, group in zip(names, groups, strict=True):
+        if names.count(called) > 1:
+            raise CrugError(f"two recordings would be called {called!r}; learn them one by one with --name")
+        if called not in model.tasks:
+            todo.append((called, group))
+        elif model.about(called).data == digest_of([recording.values for recording in group]):
+            say(f"{called}: already learned; to learn it anew, crug remove it first")
+        else:
+            raise CrugError(f"the model already has another recording called {called!r}; give this one a --name")
+    return todo
+
+
+def info(
+    file: File,
+    as_json: Json = False,
+    figures: Annotated[Path | None, typer.Option(help="Folder for pictures: rollouts and capacity curves.")] = None,
+) -> None:
+    """What a model knows: its recordings, their units and scores, and what is free."""
+    model = load(file)
+    if as_json:
+        rows = [_row(model, name) for name in model.tasks]
+        free = {"units": model.units, "free": model.ledger["free"], "seed": model.seed}
+        typer.echo(json.dumps(store.encode({**free, "tasks": rows}), indent=1))
+    else:
+        print_wide(_table(model))
+    if figures:
+        from crug.report.figures import draw_model
+
+        draw_model(model, figures)
+        typer.echo(f"pictures are in {figures}", err=as_json)
+
+
+def _row(model: Model, name: str) -> dict[str, Any]:
+    about, learned = model.about(name), model.learned(name)
+    facts = about.model_dump(mode="json", include={"name", "columns", "inputs", "smoothed", "samples", "dt", "kind"})
+    numbers = {"dimensions": len(about.columns), "units": model.ledger[name], "minutes": learned.seconds / 60}
+    return {**facts, **numbers, "score": learned.own.measures()}
+
+
+def _table(model: Model) -> Table:
+    names = names_of_scores([model.learned(name).own for name in model.tasks])
+    out = new_table("", "recording", "dimensions", "samples", *names.values(), "linear", "ReLU", "minutes")
+    for name in model.tasks:
+        about, learned, units = model.about(name), model.learned(name), model.ledger[name]
+        scores = (shown(learned.own.measures(), measure) for measure in names)
+        kinds = str(units["linear"]), str(units["relu"])
+        size = str(len(about.columns)), f"{about.samples:,}"
+        out.add_row(escape(name), *size, *scores, *kinds, f"{learned.seconds / 60:.1f}")
+    free = model.ledger["free"]
+    out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
+    return out
+
+
+def rollout(
+    file: File,
+    name: Annotated[str, typer.Argument(help="A recording of the model.")],
+    out: Out,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps to run.", show_default="10000, or as many as there are inputs")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5.", show_default="where the test part begins")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="A file with the inputs to run under, for a recording learned with inputs.")
+    ] = None,
+) -> None:
+    """Run a recording's network freely and write what it does, in the recording's own units."""
+    model = load(file)
+    x0 = None
+    if start is not None:
+        try:
+            x0 = np.array([float(part) for part in start.split(",")])
+        except ValueError:
+            raise CrugError(f"--start {start}: give numbers like 0.1,2.5") from None
+    if out.suffix not in (".csv", ".npy"):
+        raise CrugError(f"--out {out}: write .csv or .npy")
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
+    about = model.about(name)
+    given = None if inputs is None else _inputs(inputs, about.inputs)
+    values = model.rollout(name, steps or (None if inputs else 10_000), x0, given)
+    _write(out, values, about.columns)
+    say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
+
+
+def _inputs(path: str, names: tuple[str, ...]) -> np.ndarray:
+    """The inputs in a file: the columns by the names that they had when they were learned, or all of them."""
+    found = read(path)
+    wanted = names if set(names) <= set(found.columns) else found.columns
+    return found.values[:, [found.columns.index(name) for name in wanted]]
+
+
+def _write(out: Path, values: np.ndarray, columns: tuple[str, ...]) -> None:
+    try:
+        if out.suffix == ".npy":
+            np.save(out, values)
+            return
+        with open(out, "w", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(columns)
+            writer.writerows(values.tolist())
+    except OSError as error:
+        raise CrugError(f"--out {out}: cannot write there ({error.strerror})") from None
+
+
+def score(
+    file: File,
+    name: Annotated[str | None, typer.Argument(help="A recording; all if not given.")] = None,
+    as_json: Json = False,
+) -> None:
+    """All measures of recordings on their held-out parts."""
+    model = load(file)
+    scores = {n: model.score(n) for n in ([name] if name else model.tasks)}
+    if as_json:
+        typer.echo(json.dumps(store.encode({n: s.measures() for n, s in scores.items()}), indent=1))
+        return
+    for n, s in scores.items():
+        say(f"{n}: {said(s)}")
+
+
+def extract(
+    file: File,
+    name: Annotated[str, typer.Argument(help="A recording of the model.")],
+    out: Annotated[Path, typer.Option(help="The file of the small model.")],
+) -> None:
+    """Write the small stand-alone network of one recording as a model of its own."""
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name")
+    small = load(file).extract(name)
+    small.save(out)
+    say(f"{out}: {small.units} units")
+
+
+def remove(file: File, name: Annotated[str, typer.Argument(help="A recording of the model.")]) -> None:
+    """Take a recording out of a model and its units back. The others keep every bit."""
+    with store.alone(file):
+        model = load(file).remove(name)
+        model.save(file)
+    _say_room(file, model)
+
+
+def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
+    """Add free units to a model. Nothing that was learned changes by a bit."""
+    with store.alone(file):
+        model = load(file).grow(units)
+        model.save(file)
+    say(f"{file}: {model.units_free} of {model.units} units are free")

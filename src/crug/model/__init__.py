@@ -1,0 +1,7 @@
+"""What a user holds: a model that learns recordings one after another, rolls them out, is saved and verified."""
+
+from crug.model.file import load
+from crug.model.known import Known
+from crug.model.model import Model, Size
+
+__all__ = ["Known", "Model", "Size", "load"]

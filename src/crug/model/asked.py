@@ -1,0 +1,54 @@
+"""What `Model.learn` may be told beside the recording itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, Self, TypedDict
+
+from crug.runs.listeners import Listener
+
+
+class How(TypedDict, total=False):
+    """The keywords of `Model.learn`, which explains them."""
+
+    inputs: Any
+    columns: Sequence[str]
+    smooth: bool
+    epochs: int | None
+    units: int | None
+    tolerance: float | None
+    progress: bool | Listener
+    scratch: str | Path | None
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What was asked for, with what holds otherwise."""
+
+    inputs: Any = None
+    columns: Sequence[str] = ()
+    smooth: bool = True
+    epochs: int | None = None
+    units: int | None = None
+    tolerance: float | None = None
+    progress: bool | Listener = True
+    scratch: str | Path | None = None
+
+    @classmethod
+    def of(cls, how: Mapping[str, Any]) -> Self:
+        names = [field.name for field in fields(cls)]
+        for name in how:
+            if name not in names:
+                near = difflib.get_close_matches(name, names, n=1)
+                hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
+                raise TypeError(f"learn() got an unexpected keyword argument {name!r}; {hint}")
+        return cls(**how)
+
+    def settings(self) -> dict[str, Any]:
+        """As settings of CRUG."""
+        path = {"most": self.units, "tolerance": self.tolerance}
+        found: dict[str, Any] = {"path": {name: value for name, value in path.items() if value is not None}}
+        return found if self.epochs is None else {**found, "epochs": self.epochs}

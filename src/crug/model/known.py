@@ -1,0 +1,111 @@
+"""What a model remembers of a recording beside the units that it owns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from pydantic import Field
+
+from crug.core.network import Network
+from crug.metrics import MEASURES
+from crug.runs.proof import digest, digest_of, machine, parameters_digest
+from crug.runs.result import Learned
+from crug.sections import Section, TrainingSettings
+from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
+
+PROOF = 2_000
+"""Steps of the rollout whose bits are remembered."""
+
+
+class About(Section):
+    """What is said of a recording, apart from its arrays: stored as JSON."""
+
+    name: str
+    dt: float
+    samples: int
+    columns: tuple[str, ...]
+    interval: int
+    window: int
+    data: str = Field(description="digest of the samples")
+    parameters: str = Field(description="digest of the task's own network")
+    rollout: str = Field(description="digest of its rollout")
+    machine: str = Field(description="that the rollout was made on")
+    smoothed: tuple[int, ...] = Field((), description="over how many samples each column was smoothed")
+    kind: str = "recording"
+    inputs: tuple[str, ...] = Field((), description="names of the inputs, where there are any")
+
+
+@dataclass(frozen=True)
+class Known:
+    """One recording: what is said of it, how it was learned, how it was standardised, and its held-out part."""
+
+    about: About
+    learned: Learned
+    scale: Scale
+    task: RecordingTask
+
+    @property
+    def name(self) -> str:
+        return self.about.name
+
+    @classmethod
+    def of(cls, prepared: Prepared, learned: Learned, training: TrainingSettings, network: Network) -> Self:
+        """A recording that has just been learned, as the network's last task."""
+        task, number = prepared.task, len(network.readouts) - 1
+        about = About(
+            name=task.name,
+            dt=task.dt,
+            samples=sum(map(len, prepared.pieces)),
+            columns=task.columns,
+            interval=training.interval,
+            window=training.window,
+            data=digest_of(prepared.pieces),
+            parameters=parameters_digest(network, number),
+            rollout="",
+            machine=machine(),
+            smoothed=task.smoothed,
+            kind=task.kind,
+            inputs=task.input_columns,
+        )
+        arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
+        known = cls.restored(about, learned, arrays)
+        return replace(known, about=about.model_copy(update={"rollout": known.rollout_digest(network, number)}))
+
+    @classmethod
+    def restored(cls, about: About, learned: Learned, arrays: dict[str, np.ndarray]) -> Self:
+        """What `arrays` and `about` hold."""
+        task = RECORDINGS[about.kind].restored(about.name, about.dt, about.columns, arrays)
+        return cls(about, learned, Scale(arrays["mean"], arrays["std"]), task)
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What is stored beside `about`."""
+        return {"mean": self.scale.mean, "std": self.scale.std, **self.task.remembered()}
+
+    def rollout_digest(self, network: Network, number: int) -> str:
+        """Of a short rollout from where the held-out part begins."""
+        return digest(self.task.proof(network, number, PROOF).tobytes())
+
+    def unchanged(self, network: Network, number: int) -> bool:
+        """Whether parameters and rollout are the bits that were learned.
+
+        The rollout is compared on the kind of machine that learned it only: others round differently, and there the
+        parameters decide.
+        """
+        if self.about.parameters != parameters_digest(network, number):
+            return False
+        return self.about.machine != machine() or self.about.rollout == self.rollout_digest(network, number)
+
+    @property
+    def failed(self) -> str:
+        """What to say where the network that was committed plainly has another attractor than the recording."""
+        score = self.learned.history[self.learned.chosen or 0].score
+        verdict = score.verdict(self.learned.floor)
+        if verdict == "what was recorded":
+            return ""
+        measures = ", ".join(f"{MEASURES[name].label} {value:.2f}" for name, value in score.measures().items())
+        return (
+            f"{self.name}: {verdict}; on the training part it ranks {score.rank:.1f} ({measures}), a perfect model "
+            f"would rank about {self.learned.floor:.1f}"
+        )

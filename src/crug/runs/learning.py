@@ -1,0 +1,135 @@
+"""One task: phase after phase as the method decides, then what the method makes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from crug.core.block import Opening, View, masked, open_block
+from crug.core.network import Network
+from crug.core.streams import Stream, generator
+from crug.errors import CrugError
+from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method, Rehearsal
+from crug.runs.journal import Journal
+from crug.runs.listeners import Listener
+from crug.runs.result import Learned
+from crug.tasks.base import Task, WorstOf
+from crug.training.epochs import Recipe, Rules
+from crug.training.phases import Course, Outcome, outcome, run_phase
+
+
+@dataclass(frozen=True)
+class Desk:
+    """Where a task is learned: the folder in which interrupted work is kept, the label by which it is known again, and
+    who watches."""
+
+    folder: Path
+    label: str
+    listener: Listener
+
+
+@dataclass(frozen=True)
+class Taught:
+    """What comes of an assignment: the network and the memory with which the next one begins, what is kept of the
+    lesson, and its learning curves."""
+
+    network: Network
+    memory: Memory
+    learned: Learned
+    curves: dict[str, np.ndarray]
+
+
+def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
+    """Learn the task of an assignment. Interrupted, the same call goes on from what is in the desk's folder."""
+    a, task = assignment, assignment.task
+    course, hints = prepare(method, assignment)
+    journal = Journal(desk.folder, desk.label, course)
+    history = _train(method, assignment, journal, hints, desk.listener)
+    closing, chosen = Closing(a.network, a.memory), None
+    if history:
+        chosen = method.choose(history, hints)
+        closing = _close(method, assignment, journal, chosen)
+    network, memory = closing
+    if a.number >= len(network.readouts):
+        raise CrugError(f"{method.name}: {task.name} was never closed: next_phase gave no phase to train it in")
+    own = task.evaluate(network, a.number)
+    earlier = [t.evaluate(network, k) for k, t in enumerate(a.sequence[: a.number])] if task.quick else []
+    learned = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier)
+    return Taught(network, memory, learned, journal.curves(len(history)))
+
+
+def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
+    """What the training of a task needs: its data, its score, other tasks to train on, and what the method recalls."""
+    a, training = assignment, method.settings.training
+    opening = method.open(a)
+    if not isinstance(opening, Opening):
+        raise CrugError(f"{method.name}: open returned {type(opening).__name__}, not an Opening")
+    block, _ = open_block(a.network, opening)
+    data = a.task.data(a.network, opening.feeders, training, generator(a.seed, Stream.WINDOWS, a.number))
+    recipe = Recipe.of(training, a.task.samples)
+    rehearsals = method.rehearse(a)
+    others = tuple(r.task.view(a.network, block, r.readout, r.examples, training) for r in rehearsals)
+    _check_pool(method, a.task, data.count, recipe)
+    if not all(view.data.count for view in others):
+        raise CrugError(
+            f"{a.task.name}: no window of {training.window} steps fits into what {method.name} rehearses; "
+            "set training.window lower"
+        )
+    scorer = a.task.scorer(a.network, opening.feeders, training)
+    if joint := [(r, view) for r, view in zip(rehearsals, others, strict=True) if r.scored]:
+        scorer = WorstOf(scorer, [_scored(a, opening, training, r, view) for r, view in joint])
+    rules = Rules(method.objective, recipe)
+    course = Course(a.network, opening, data, rules, scorer, others, method.recall(a.memory, block))
+    return course, Hints(a.number, len(a.sequence), opening.size, a.task.dim, scorer.floor, recipe.batches)
+
+
+def _scored(assignment: Assignment, opening: Opening, training: Any, rehearsal: Rehearsal, view: View):
+    return rehearsal.task.scorer(assignment.network, opening.feeders, training), view
+
+
+def _check_pool(method: Method, task: Task, pool: int, recipe: Recipe) -> None:
+    """Whether there is enough to draw an epoch from."""
+    window = method.settings.training.window
+    if not pool:
+        raise CrugError(f"{task.name}: no window of {window} steps fits into it; set training.window lower")
+    if recipe.shuffled and pool < recipe.batches * recipe.batch:
+        raise CrugError(
+            f"{task.name}: {recipe.batches} batches of {recipe.batch} are more than its {pool} {task.pieces}; "
+            "set training.batch or training.batches lower"
+        )
+
+
+def _train(method: Method, assignment: Assignment, journal: Journal, hints: Hints, listener: Listener) -> list[Outcome]:
+    """All phases, each from the journal if it has been done."""
+    history = journal.history()
+    while phase := method.next_phase(history, hints):
+        index, spent = len(history), sum(o.phase.epochs for o in history)
+        progress = journal.resume(index) or journal.beginning(phase)
+        key = jax.random.fold_in(jax.random.fold_in(jax.random.key(assignment.seed), assignment.number), index)
+
+        def watch(progress, due, phase=phase, index=index, spent=spent):
+            listener.chunk(phase, progress, spent + progress.epoch)
+            if due:
+                journal.save(index, progress)
+
+        run_phase(journal.course, phase, index, progress, key, watch)
+        history.append(outcome(phase, progress))
+        journal.finish(index, progress, history)
+    return history
+
+
+def _close(method: Method, assignment: Assignment, journal: Journal, chosen: int) -> Closing:
+    """What the method makes of the network that the chosen phase kept."""
+    course = journal.course
+    block, params = journal.kept(chosen)
+    params = {**params, **masked(params, block.fixed.alive)}
+    lesson = Lesson(assignment, block, params, journal.account(chosen), course.data, course.recipe, course.scorer)
+    closed = method.close(lesson, generator(assignment.seed, Stream.RECYCLING, assignment.number))
+    if not (isinstance(closed, tuple) and [type(part) for part in closed] == [Network, dict]):
+        kinds = " and ".join(type(part).__name__ for part in (closed if isinstance(closed, tuple) else (closed,)))
+        raise CrugError(f"{method.name}: close returned {kinds}, not a Network and a dict of arrays")
+    return Closing(*closed)

@@ -1,0 +1,150 @@
+"""What comes out of a run: the result, a typed object that reads and writes result.json; what is kept of a task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, TypeAdapter, ValidationError
+
+from crug.core.network import Network
+from crug.errors import CrugError
+from crug.metrics import MEASURES
+from crug.runs import store
+from crug.runs.plan import Plan
+from crug.sections import Section
+from crug.tasks.base import Score
+from crug.training.phases import Outcome
+
+FILE = "result.json"
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One task as it was right after its own training.
+
+    `history` are the phases, `chosen` the one whose network was kept, `floor` the rank of a perfect model on the
+    training data. `earlier` is what the tasks before have become, where that costs nothing to know.
+    """
+
+    own: Score
+    history: list[Outcome]
+    chosen: int | None
+    floor: float
+    seconds: float
+    earlier: list[Score] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        return LEARNED.dump_python(self)
+
+    @classmethod
+    def from_json(cls, stored: Any, source: Path | str) -> Learned:
+        """What `to_json` made; `source` is named where it is something else."""
+        return checked(LEARNED, stored, source)
+
+
+LEARNED: TypeAdapter[Learned] = TypeAdapter(Learned)
+HISTORY: TypeAdapter[list[Outcome]] = TypeAdapter(list[Outcome])
+
+
+def checked(kind: TypeAdapter[Any], stored: Any, source: Path | str) -> Any:
+    """Something that was stored, as what it should be; or an error that names the file."""
+    try:
+        return kind.validate_python(stored)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise CrugError(f"{source}: not what crug wrote ({place}: {first['msg']}); {store.REMEDY}") from None
+
+
+class TaskResult(Section):
+    """One task of a run: its measures right after its own training and at the end, and the units that it has."""
+
+    name: str
+    own: dict[str, float]
+    final: dict[str, float]
+    units: dict[str, int]
+
+    @property
+    def size(self) -> int:
+        """How many units it has."""
+        return sum(self.units.values())
+
+
+class Result(Section):
+    """The result of a run, as result.json holds it.
+
+    `overall` sums up the tasks at the end: the worst of every measure, or the mean where a measure is in percent. Where
+    every task was evaluated after each, `matrix` has the measures: a row for each task learned, an entry for each task
+    so far. A run that ran out of units says in `stopped` where and why.
+    """
+
+    plan: Plan
+    settings: dict[str, Any]
+    tasks: list[TaskResult]
+    overall: dict[str, float]
+    units: int
+    shared: bool
+    memory_bytes: int
+    completed: bool
+    seconds: float
+    matrix: list[list[dict[str, float]]] = Field(default_factory=list)
+    stopped: str | None = None
+
+    @property
+    def size(self) -> int:
+        """The units of the network."""
+        return self.settings["network"]["M"]
+
+    def write(self, folder: Path) -> Self:
+        """Into a run's folder. Returns what `read` would."""
+        store.write_json(folder / FILE, self.model_dump())
+        return type(self).model_validate(store.decode(store.encode(self.model_dump())))
+
+    @classmethod
+    def read(cls, folder: Path | str) -> Self:
+        """The result of the run in a folder."""
+        file = Path(folder) / FILE
+        return checked(TypeAdapter(cls), store.read_json(file), file)
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A run that is over: its network, the learned tasks, the scores of all tasks by the final network."""
+
+    network: Network
+    memory_bytes: int
+    learned: Sequence[Learned]
+    final: Sequence[Score]
+    worst: Sequence[Score]
+    """What counts for tasks that were not reached."""
+    stopped: str | None
+    quick: bool
+    """Whether every task was evaluated after each."""
+
+
+def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
+    """Everything that is said of a run."""
+    e, rows = ending, []
+    for number, name in enumerate(plan.tasks):
+        done = number < len(e.learned)
+        own = e.learned[number].own if done else e.worst[number]
+        final = e.final[number] if done else own
+        units = e.network.units_of(number)
+        rows.append(TaskResult(name=name, own=own.measures(), final=final.measures(), units=units))
+    names = [n for n in MEASURES if all(n in row.final for row in rows)]
+    return Result(
+        plan=plan,
+        settings=settings,
+        tasks=rows,
+        overall={name: MEASURES[name].overall([row.final[name] for row in rows]) for name in names},
+        units=len(e.network.used()),
+        shared=len(e.network.used()) > len(e.network.committed()),
+        memory_bytes=e.memory_bytes,
+        completed=e.stopped is None,
+        seconds=round(sum(record.seconds for record in e.learned), 1),
+        matrix=[[s.measures() for s in (*r.earlier, r.own)] for r in e.learned] if e.quick else [],
+        stopped=e.stopped,
+    )

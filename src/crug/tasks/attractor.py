@@ -1,0 +1,131 @@
+"""How good an attractor is: rollouts, then the measures.
+
+Two uses. While training, `AttractorScorer` compares checkpoints on the *training* data. Afterwards, `measured` is the
+paper's way on the test data: several rollouts, the median of those not divergent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from crug.core.block import Block, Params, system_of
+from crug.core.dynamics import System, run_freely
+from crug.core.network import Network
+from crug.metrics import BinnedReference, MixtureReference, against, kl, power_spectrum, spectral_distance
+from crug.metrics.hellinger import SPECTRUM, smoothing
+from crug.metrics.state_space import BINNED
+from crug.tasks.base import Score, Scorer
+
+STARTS = 5
+WEIGHT = 5.0
+"""Of D_H beside D_stsp in the rank, so that neither can be sold for the other."""
+
+
+def attractor_score(values: Mapping[str, float]) -> Score:
+    """The score of an attractor by its measures, `d_stsp` and `d_h` among them."""
+    return Score(dict(values), values["d_stsp"] + WEIGHT * values["d_h"], values["d_stsp"])
+
+
+DIVERGENT = attractor_score({"d_stsp": np.inf, "d_h": np.inf})
+
+
+def spread(x: np.ndarray, count: int) -> np.ndarray:
+    """`count` samples of x (T, N), the first and the last among them, evenly spaced."""
+    return x[np.linspace(0, len(x) - 1, count).astype(int)]
+
+
+def measured(truth: np.ndarray, rollouts: np.ndarray) -> Score:
+    """Rollouts (several, L, N) against the truth (T, N): for every measure the median of those not divergent."""
+    compare = against(truth, rollouts.shape[1])
+    return attractor_score({name: _median(map(one, rollouts)) for name, one in compare.items()})
+
+
+def _median(values: Iterable[float]) -> float:
+    finite = [v for v in values if np.isfinite(v)]
+    return float(np.median(finite)) if finite else np.inf
+
+
+class _BinnedPieces:
+    """Pieces of a recording (their bins span all of it), and the mean divergence of a rollout from some of them."""
+
+    def __init__(self, x: np.ndarray, cuts: list[np.ndarray]):
+        self.bins = BinnedReference(x)
+        self.truths: list[Any] = [self.bins.density(cut) for cut in cuts]
+
+    def divergence(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
+        density = self.bins.density(generated)
+        return np.inf if density is None else float(np.mean([kl(self.truths[j], density) for j in pieces]))
+
+
+class _MixturePieces:
+    """Pieces of a recording in many dimensions; thinned, because it is asked hundreds of times."""
+
+    POINTS, MOST = 400, 2_000
+
+    def __init__(self, cuts: list[np.ndarray]):
+        self.references = [MixtureReference(cut, self.POINTS, self.MOST) for cut in cuts]
+
+    def divergence(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
+        return float(np.mean([self.references[j].divergence(generated) for j in pieces]))
+
+
+class AttractorScorer(Scorer):
+    """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
+
+    Rollouts are as long as in that measure, pieces have up to 20,000 samples. Every rollout is compared with every
+    piece. `floor` is what a stretch of the recording itself ranks, put in place of the rollouts: of a long recording a
+    perfect model ranks about that, and nothing can be told below it.
+
+    Parameters
+    ----------
+    x : (T, N) the training data.
+    rollout : steps of a rollout, and how many of the first are dropped.
+    starts : how many rollouts.
+    pieces : how many pieces.
+    """
+
+    names = ("d_stsp", "d_h")
+
+    def __init__(self, x: np.ndarray, rollout: tuple[int, int], starts: int = STARTS, pieces: int = 5):
+        x = np.asarray(x, np.float64)
+        length = self.length = min(SPECTRUM, len(x) // pieces)
+        self.steps, self.skip = rollout
+        self.x0 = spread(x, starts).astype(np.float32)
+        cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
+        self.space = _BinnedPieces(x, cuts) if x.shape[1] <= BINNED else _MixturePieces(cuts)
+        self.sigma = smoothing(length)
+        self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
+        twice = np.concatenate([x, x])
+        rest = min(self.steps - self.skip, (pieces - 1) * length)
+        others = [twice[(i + 1) * length : (i + 1) * length + rest] for i in range(pieces)]
+        self.floor = self.mean(others, own=True).rank
+
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        generated = self.run(system_of(network, block, effective))
+        return self.mean(generated) if np.isfinite(generated).all() else DIVERGENT
+
+    def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
+        watched = len(block.feeders) + np.arange(len(block.members))
+        return self.run(system_of(network, block, effective), watched)
+
+    def run(self, system: System, watched: np.ndarray | None = None) -> np.ndarray:
+        """What the readouts, or the units `watched`, do in the rollouts that are scored: (starts, steps, units)."""
+        return run_freely(system, self.x0, self.steps, self.skip, watched)
+
+    def mean(self, generated: Iterable[np.ndarray], own: bool = False) -> Score:
+        """The mean score of all rollouts but the worst: one unlucky start is forgiven, two are not. With `own`, each is
+        compared with the piece of its own number only."""
+        scores = []
+        for i, g in enumerate(generated):
+            spectrum = power_spectrum(g[: self.length], self.sigma)
+            pieces = [i] if own else range(len(self.spectra))
+            d_stsp = self.space.divergence(g, pieces)
+            if not np.isfinite(d_stsp):
+                return DIVERGENT
+            d_h = float(np.mean([min(1.0, spectral_distance(self.spectra[j], spectrum)) for j in pieces]))
+            scores.append((d_stsp, d_h))
+        kept = sorted(scores, key=lambda s: s[0] + WEIGHT * s[1])[: max(1, len(scores) - 1)]
+        return attractor_score({n: float(v) for n, v in zip(self.names, np.mean(kept, axis=0), strict=True)})

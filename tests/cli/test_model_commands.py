@@ -1,0 +1,144 @@
+"""The command line of a model file."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import crug
+from crug.cli import app
+from crug.cli.run import _verified
+from crug.errors import CrugError
+from crug.runs import store
+from waves import START, wave
+
+
+@pytest.fixture(scope="module")
+def learned() -> crug.Model:
+    model = crug.Model(units=48, seed=3, settings=START)
+    model.learn(wave(offset=7.0), "first", 0.1, epochs=2, progress=False)
+    return model.learn(wave(3, 1.7), "second", 0.1, epochs=2, progress=False)
+
+
+def test_the_command_line_of_a_model(tmp_path):
+    np.savetxt(tmp_path / "monday.csv", wave(), delimiter=",", header="x,y", comments="")
+    np.save(tmp_path / "tuesday.npy", wave(3, 2.0))
+    lab = str(tmp_path / "lab.crug")
+
+    def go(*line, code=0):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert done.exit_code == code, (done.output, done.exception)
+        return done.output
+
+    out = go(
+        "learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy", "--epochs", 6, "--units", 20, "--size", 60
+    )
+    assert "2 recordings" in out
+    assert not (tmp_path / "lab.crug.progress").exists()
+    assert "already learned" in go("learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy")
+    about = json.loads(go("info", lab, "--json"))
+    assert [task["name"] for task in about["tasks"]] == ["monday", "tuesday"]
+    assert about["tasks"][0]["columns"] == ["x", "y"]
+    assert "monday" in go("info", lab, "--figures", tmp_path / "pictures")
+    assert (tmp_path / "pictures" / "capacity.png").exists()
+    go("rollout", lab, "monday", "--steps", 20, "--out", tmp_path / "r.csv", "--start", "0.5,1.0")
+    rolled = np.loadtxt(tmp_path / "r.csv", delimiter=",", skiprows=1)
+    assert np.array_equal(rolled, crug.load(lab).rollout("monday", 20, np.array([0.5, 1.0])))
+    assert set(json.loads(go("score", lab, "--json"))) == {"monday", "tuesday"}
+    assert go("verify", lab).count("same bits") == 2
+    go("extract", lab, "tuesday", "--out", tmp_path / "small.crug")
+    assert crug.load(tmp_path / "small.crug").tasks == ("tuesday",)
+    (tmp_path / "link.crug").symlink_to(lab)
+    go("grow", tmp_path / "link.crug", 10)
+    assert (tmp_path / "link.crug").is_symlink()
+    assert crug.load(lab).units == 70
+    (tmp_path / "other").mkdir()
+    np.save(tmp_path / "other" / "tuesday.npy", wave(2, 4.0))
+    np.savetxt(tmp_path / "swapped.csv", wave(), delimiter=",", header="y,x", comments="")
+    for line in (
+        ("learn", lab, tmp_path / "other" / "tuesday.npy"),
+        ("learn", lab, tmp_path / "monday.csv", tmp_path / "swapped.csv", "--together", "--name", "both"),
+        ("learn", lab, tmp_path / "monday.csv", "--name", "tuesday"),
+        ("rollout", lab, "sunday", "--out", tmp_path / "new.csv"),
+        ("rollout", lab, "monday", "--out", tmp_path / "r.xls"),
+        ("extract", lab, "monday", "--out", tmp_path / "small.crug"),
+        ("rollout", lab, "monday", "--out", tmp_path / "r.csv"),
+        ("rollout", lab, "monday", "--out", tmp_path / "new.csv", "--start", "nan,1"),
+        ("learn", lab, tmp_path / "other" / "tuesday.npy", "--name", "new", "--fill", "magic"),
+        ("remove", lab, "sunday"),
+        ("info", tmp_path / "nothing.crug"),
+        ("verify", tmp_path / "nothing.crug"),
+    ):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert isinstance(done.exception, CrugError), line
+    assert "1 recording," in go("remove", lab, "monday")
+    assert crug.load(lab).verify() == {"tuesday": True}
+
+
+def test_intervals_on_the_command_line(tmp_path):
+    """By a clock that was not chosen, by --dt, or in samples as recorded; and alike in recordings of one system."""
+
+    def learn(*line):
+        few = ("--epochs", 2, "--units", 8, "--size", 60)
+        return CliRunner().invoke(app, ["learn", *(str(part) for part in (*line, *few))])
+
+    def timed(start):
+        t = start + 0.02 * np.arange(1_500)
+        return np.concatenate([t[:, None], wave()], axis=1)
+
+    lab = tmp_path / "lab.crug"
+    for name, start in (("a", 0), ("b", 137)):
+        np.savetxt(tmp_path / f"{name}.csv", timed(start), "%.6f", ",", header="time,x,y", comments="")
+    np.save(tmp_path / "c.npy", wave(samples=4_000))
+    files = tmp_path / "a.csv", tmp_path / "b.csv"
+    for line in (
+        (*files, "--together", "--columns", "x,y", "--name", "clock"),
+        (*files, "--together", "--columns", "y,x", "--dt", 0.5, "--name", "told"),
+        (tmp_path / "c.npy", "--decimate", 2, "--name", "decimated"),
+        (*files, "--together", "--columns", "x,y", "--decimate", 2, "--name", "both"),
+    ):
+        done = learn(lab, *line)
+        assert done.exit_code == 0, (done.output, done.exception)
+    model = crug.load(lab)
+    assert model.about("clock").dt == pytest.approx(0.02)
+    assert model.about("told").columns == ("y", "x")
+    assert [model.about(name).dt for name in ("told", "decimated")] == [0.5, 2.0]
+    before = lab.read_bytes()
+    np.save(tmp_path / "few.npy", wave(samples=400))
+    for line, message in (
+        ((tmp_path / "c.npy", "--dt", 0), "dt = 0; the interval between samples is a positive number"),
+        ((tmp_path / "c.npy", tmp_path / "few.npy"), "has 400 samples; at least 1000"),
+    ):
+        done = learn(lab, *line)
+        assert message in str(done.exception)
+        assert lab.read_bytes() == before
+
+
+def test_verify_sees_one_nudged_weight(learned, tmp_path):
+    learned.save(tmp_path / "lab.crug")
+    arrays, about = store.read_described(tmp_path / "lab.crug")
+    unit = np.flatnonzero(arrays["network.owner"] == 0)[0]
+    W = arrays["network.W"] = arrays["network.W"].copy()
+    source = np.flatnonzero(W[unit])[0]
+    W[unit, source] = np.nextafter(W[unit, source], np.float32(9))
+    store.write_arrays(tmp_path / "nudged.crug", arrays, **about)
+    done = CliRunner().invoke(app, ["verify", str(tmp_path / "nudged.crug")])
+    assert done.exit_code == 1
+    assert "first: CHANGED" in done.output
+    assert "second: parameters and rollout are the same bits" in done.output
+
+
+def test_verify_says_what_it_compared(learned, tmp_path, monkeypatch):
+    learned.save(tmp_path / "lab.crug")
+    assert all("parameters and rollout" in line and equal for line, equal in _verified(tmp_path / "lab.crug"))
+    for module in ("crug.model.known", "crug.cli.run"):
+        monkeypatch.setattr(f"{module}.machine", lambda: "another")
+    assert all("rollout not compared" in line and equal for line, equal in _verified(tmp_path / "lab.crug"))
+
+
+@pytest.mark.parametrize("command", ["learn", "rollout"])
+def test_help_mentions_inputs(command):
+    done = CliRunner().invoke(app, [command, "--help"], env={"NO_COLOR": "1", "COLUMNS": "120"})
+    assert done.exit_code == 0, done.output
+    assert "inputs" in done.output

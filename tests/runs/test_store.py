@@ -1,0 +1,62 @@
+"""Files: whole or not at all, checked, and no infinity in JSON."""
+
+import os
+
+import numpy as np
+import pytest
+
+from crug.errors import CrugError
+from crug.runs import store
+
+
+def test_arrays_come_back_with_shape_and_bits(tmp_path):
+    arrays = {
+        "scalar": np.int32(7),
+        "flags": np.array([True, False]),
+        "W": np.random.default_rng(0).normal(size=(3, 4)),
+    }
+    store.write_arrays(tmp_path / "x.safetensors", {**arrays, "T": arrays["W"].T})
+    back = store.read_arrays(tmp_path / "x.safetensors")
+    assert back["scalar"].shape == ()
+    assert np.array_equal(back["T"], arrays["W"].T)
+    assert np.array_equal(back["flags"], arrays["flags"])
+
+
+@pytest.mark.parametrize("cut", [3, 100, -1])
+def test_a_truncated_file_is_refused(tmp_path, cut):
+    file = tmp_path / "x.safetensors"
+    store.write_arrays(file, {"a": np.arange(100.0)})
+    file.write_bytes(file.read_bytes()[:cut])
+    with pytest.raises(CrugError, match="damaged checkpoint"):
+        store.read_arrays(file)
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    file = tmp_path / "x.json"
+    store.write_json(file, {"n": 1})
+    monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
+    with pytest.raises(OSError, match="disk full"):
+        store.write_json(file, {"n": 2})
+    assert store.read_json(file) == {"n": 1}
+
+
+def test_divergent_scores_are_words_in_json(tmp_path):
+    store.write_json(tmp_path / "x.json", {"d": [np.inf, 1.5, float("nan")]})
+    assert '"div."' in (tmp_path / "x.json").read_text()
+    assert store.read_json(tmp_path / "x.json") == {"d": [np.inf, 1.5, np.inf]}
+
+
+def test_who_is_refused_leaves_the_lock_alone(tmp_path):
+    file = tmp_path / "lab.crug"
+    with store.alone(file):
+        for _ in range(2):
+            with pytest.raises(CrugError, match="another crug"), store.alone(file):
+                pass
+    with store.alone(file):
+        pass
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(CrugError, match="does not exist"), store.alone(tmp_path / "nowhere" / "lab.crug"):
+        pass
+    with store.alone(tmp_path), pytest.raises(CrugError, match="another crug"), store.alone(tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,37 @@
+"""How networks are scored while they train."""
+
+import pytest
+
+import crug
+from crug.tasks import load
+from crug.tasks.attractor import AttractorScorer
+from crug.tasks.recordings import RecordingTask
+
+
+def lorenz() -> RecordingTask:
+    task = load("lorenz", 0)
+    assert isinstance(task, RecordingTask)
+    return task
+
+
+def test_what_is_true_scores_well_on_a_short_recording_because_rollouts_are_long():
+    x = lorenz().train
+    scorer = AttractorScorer(x[:4_000], (40_000, 10_000))
+    elsewhere = [x[i : i + scorer.steps - scorer.skip] for i in (10_000, 30_000, 50_000)]
+    assert len(elsewhere[0]) == 30_000
+    brief = [g[:1_200] for g in elsewhere]
+    assert scorer.mean(elsewhere)["d_stsp"] < 0.4 * scorer.mean(brief)["d_stsp"]
+
+
+def test_recordings_are_scored_by_ten_rollouts_unless_told_otherwise(monkeypatch):
+    class Asked(Exception): ...
+
+    def asked(task, network, feeders, settings):
+        raise Asked(settings.starts)
+
+    x = lorenz().train[:2_000]
+    monkeypatch.setattr(RecordingTask, "scorer", asked)
+    with pytest.raises(Asked, match="10"):
+        crug.Model(units=32).learn(x, name="lorenz", epochs=2, progress=False)
+    with pytest.raises(Asked, match="7"):
+        crug.Model(units=32, settings={"training": {"starts": 7}}).learn(x, name="lorenz", epochs=2, progress=False)

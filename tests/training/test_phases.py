@@ -1,0 +1,116 @@
+"""The loop that runs a phase: it recovers from a blow-up, presses to size, and keeps what it is told to."""
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from crug.core.block import Opening
+from crug.core.network import create
+from crug.methods.crug.gates import Gating
+from crug.sections import TrainingSettings
+from crug.tasks.attractor import AttractorScorer, attractor_score
+from crug.tasks.recordings import STEPS, TRANSIENT
+from crug.tasks.windows import make_windows
+from crug.training import phases
+from crug.training.epochs import Recipe, Rules
+from crug.training.phases import Course, Phase, outcome, run_phase
+
+NOBODY = np.array([], np.int64)
+RECIPE = Recipe(batch=4, batches=6, clip=0.1)
+OFF = {"gates": 0.0, "gate_lr": 0.0, "price_linear": 0.0, "price_relu": 0.0, "price_transfer": 0.0, "warm": 0.0}
+
+
+def plain(kind, epochs, lr, lr_end, **other):
+    """A phase without gates."""
+    return Phase(kind, epochs, lr, lr_end, controls=OFF, **other)
+
+
+@pytest.fixture(scope="module")
+def course():
+    t = 0.05 * np.arange(4_000)
+    x = np.stack([np.sin(t), np.cos(t)], axis=1)
+    network = create(20, 8, 2, np.random.default_rng(0))
+    settings = TrainingSettings(window=40, batch=4)
+    windows = make_windows(network, NOBODY, x, settings, np.random.default_rng(0))
+    opening = Opening(np.arange(2), np.arange(2, 12), np.arange(12, 20), NOBODY)
+    return Course(network, opening, windows, Rules(Gating(), RECIPE), AttractorScorer(x, (STEPS, TRANSIENT)))
+
+
+def go(course, phase, progress=None):
+    progress = progress or course.open(None)
+    run_phase(course, phase, 0, progress, jax.random.key(0), lambda progress, due: None)
+    return progress
+
+
+def test_a_blow_up_is_undone_and_the_rate_lowered(course, monkeypatch):
+    wild = go(course, plain("open", 60, 30.0, 30.0))
+    assert wild.stumbles > 0
+    assert all(np.isfinite(np.asarray(value)).all() for value in wild.state.params.values())
+    monkeypatch.setattr(phases, "BLOWN_UP", np.inf)
+    assert go(course, plain("open", 60, 1e-2, 1e-3)).stumbles == 0
+
+
+class Broken(Gating):
+    """A penalty whose gradient is not a number, though it is one itself."""
+
+    def penalty(self, params, effective, fixed, controls):
+        return jnp.sqrt(0 * jnp.sum(params["a"] ** 2))
+
+
+def test_a_gradient_that_is_never_finite_is_told(course):
+    broken = replace(course, rules=Rules(Broken(), RECIPE))
+    with pytest.warns(UserWarning, match="nothing was learned in 40 epochs"):
+        progress = go(broken, plain("train", 40, 1e-2, 1e-3))
+    assert np.isinf([point.loss for point in progress.curves]).all()
+
+
+def test_presses_to_the_size_asked_for_and_never_drops_a_readout(course):
+    opened = go(course, plain("open", 30, 3e-2, 3e-3))
+    assert opened.kept is not None
+    pressed = go(course, plain("rung", 40, 1e-2, 1e-3, begin=0, size=7), course.go_on(*opened.kept))
+    result = outcome(plain("rung", 40, 1e-2, 1e-3), pressed)
+    assert result.units == 7
+    assert pressed.block.members[:2].tolist() == [0, 1]
+
+
+def scored(progress):
+    """The points of the learning curves at which a network was scored that did not diverge."""
+    return [point for point in progress.curves if np.isfinite(point.measures.get("d_stsp", np.nan))]
+
+
+def rank(point):
+    return attractor_score(point.measures).rank
+
+
+def test_keeps_the_best_or_the_last(course):
+    phase = plain("open", 64, 3e-2, 3e-3, score_from=0.0)
+    best, last = go(course, phase), go(course, replace(phase, select="last"))
+    ranks = [rank(point) for point in scored(best)]
+    assert len(ranks) >= 4
+    assert best.score is not None
+    assert last.score is not None
+    assert best.score.rank == min(ranks)
+    assert last.score.rank == ranks[-1]
+    assert last.kept is not None
+    assert np.array_equal(last.kept[1]["W"], last.state.params["W"])
+
+
+class Counting(Gating):
+    """Its account is the number of steps."""
+
+    def begin(self, params):
+        return {"steps": jnp.int32(0)}
+
+    def account(self, account, gradients, change):
+        return {"steps": account["steps"] + 1}
+
+
+def test_the_account_that_is_kept_is_that_of_the_network_that_is_kept(course):
+    counting = replace(course, rules=Rules(Counting(), RECIPE))
+    progress = go(counting, plain("open", 64, 3e-2, 3e-2, score_from=0.0))
+    best = min(scored(progress), key=rank)
+    assert best.epoch < 64
+    assert int(progress.account["steps"]) == best.epoch * RECIPE.batches
