@@ -12,11 +12,12 @@ from crug.core.block import Block, View
 from crug.core.dynamics import run_freely
 from crug.core.network import Network, create, recycle
 from crug.errors import CrugError
+from crug.metrics import against
 from crug.readers.columns import Recording, checked, constant
 from crug.readers.noise import noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
-from crug.tasks.attractor import DIVERGENT, STARTS, AttractorScorer, measured, spread
+from crug.tasks.attractor import STARTS, AttractorScorer, attractor_score, measured, spread
 from crug.tasks.base import Picture, Score, Scorer, Task
 from crug.tasks.timescale import time_scale
 from crug.tasks.windows import Windows, make_windows, window_view
@@ -101,7 +102,8 @@ class RecordingTask(Task):
         return measured(self.test, rollouts)
 
     def worst(self) -> Score:
-        return DIVERGENT
+        """Divergent by every measure that such data have."""
+        return attractor_score(dict.fromkeys(against(self.test, self.rollout[0]), np.inf))
 
     def examples(self) -> list[np.ndarray]:
         return np.split(np.asarray(self.train, np.float32), self.breaks)
