@@ -73,7 +73,7 @@ def run_under(system: System, x0: np.ndarray, inputs: np.ndarray, watched: np.nd
     channels = min(inputs.shape[2], system.C.shape[1])  # other tasks of the network may have more
     given = np.asarray(inputs, np.float32).swapaxes(0, 1)[:, :, :channels]
     system = system._replace(C=system.C[:, :channels])
-    return np.asarray(driven(system, system.start(x0), given))[:, :, units].swapaxes(0, 1)
+    return np.take(np.asarray(driven(system, system.start(x0), given)), units, axis=2).swapaxes(0, 1)
 
 
 def heard(system: System, z0: np.ndarray, steps: int, inputs: Numbers | None = None) -> jax.Array:

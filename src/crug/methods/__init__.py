@@ -27,20 +27,14 @@ METHODS: dict[str, type[Method]] = {
 
 def checksum(name: str) -> str | None:
     """Of a user's own file, so that a run knows when it has changed."""
-    return None if name in METHODS else hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    return None if name in METHODS else hashlib.sha256(_file(name).read_bytes()).hexdigest()
 
 
 def find(name: str) -> type[Method]:
     """The method of that name, or the one in the Python file of that path."""
     if name in METHODS:
         return METHODS[name]
-    if not name.endswith(".py"):
-        raise CrugError(
-            f"no method is called {name!r}; there are: {', '.join(METHODS)}, or the path of your own .py file"
-        )
-    file = Path(name)
-    if not file.is_file():
-        raise CrugError(f"method {name}: there is no such file; start from a copy of crug/methods/_template.py")
+    file = _file(name)
     spec = importlib.util.spec_from_file_location(f"crug_method_{file.stem}", file)
     assert spec is not None
     assert spec.loader is not None
@@ -56,6 +50,17 @@ def find(name: str) -> type[Method]:
     if len(found) != 1:
         raise CrugError(f"method {name}: {_not_one(own, found)}; see crug/methods/_template.py")
     return found[0]
+
+
+def _file(name: str) -> Path:
+    """A user's own file, which has to be there."""
+    if not name.endswith(".py"):
+        raise CrugError(
+            f"no method is called {name!r}; there are: {', '.join(METHODS)}, or the path of your own .py file"
+        )
+    if not Path(name).is_file():
+        raise CrugError(f"method {name}: there is no such file; start from a copy of crug/methods/_template.py")
+    return Path(name)
 
 
 def _missing(method: type) -> list[str]:

@@ -204,7 +204,7 @@ def respond(network: Network, task: int, inputs: np.ndarray) -> np.ndarray:
     units = network.runs[task]
     rest = np.zeros((len(inputs), 0), np.float32)
     states = run_under(network.task_system(task), rest, inputs, np.arange(len(units)))
-    return states @ network.decoders[task][units]
+    return (states.swapaxes(0, 1) @ network.decoders[task][units]).swapaxes(0, 1)  # steps first, as they are stored
 
 
 WEIGHT = 30.0
