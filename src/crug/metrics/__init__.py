@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from crug.metrics import hellinger, state_space
+from crug.metrics import hellinger, padded, sliced, state_space
 from crug.metrics.hellinger import d_h, power_spectrum, spectral_distance
 from crug.metrics.measure import Compare, Measure
 from crug.metrics.mixture import MixtureReference
+from crug.metrics.padded import d_stsp_padded
 from crug.metrics.quartiles import Quartiles, quartiles
+from crug.metrics.sliced import wasserstein
 from crug.metrics.state_space import BinnedReference, d_stsp, kl
 
 MEASURES: dict[str, Measure] = {
@@ -21,6 +23,8 @@ MEASURES: dict[str, Measure] = {
     for measure in (
         state_space.MEASURE,
         hellinger.MEASURE,
+        padded.MEASURE,
+        sliced.MEASURE,
         Measure("accuracy", "accuracy", percent=True),
         Measure("error", "error"),
     )
@@ -43,8 +47,10 @@ __all__ = [
     "against",
     "d_h",
     "d_stsp",
+    "d_stsp_padded",
     "kl",
     "power_spectrum",
     "quartiles",
     "spectral_distance",
+    "wasserstein",
 ]
