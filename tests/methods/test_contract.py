@@ -14,7 +14,6 @@ from crug.core.dynamics import run_freely
 from crug.core.network import create, from_arrays
 from crug.errors import CrugError
 from crug.methods import METHODS, checksum, find
-from crug.methods.isolating import Isolating
 from crug.runs import store
 from crug.runs.journal import Journal
 from crug.runs.learning import prepare
@@ -87,7 +86,7 @@ def test_contract(name, tmp_path, monkeypatch):
     assert not any(network.relu[r].any() for r in network.readouts)
     for number, dim in enumerate((2, 3)):
         assert run_freely(network.task_system(number), np.zeros((2, dim)), 50).shape == (2, 50, dim)
-    if isinstance(method, Isolating):
+    if method.exact:
         assert all(row.own == row.final for row in result.tasks)
         assert all(equal for _, equal in verify(tmp_path / "whole"))
     monkeypatch.setattr(phases, "SAVE_SECONDS", 0)

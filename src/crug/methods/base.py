@@ -115,6 +115,8 @@ class Method(ABC):
     name: ClassVar[str]
     summary: ClassVar[str]
     Settings: ClassVar[type[RunSettings]] = RunSettings
+    exact: ClassVar[bool] = False
+    """Whether a task's rollouts are the same bits after any later task."""
     objective: Objective = Objective()
     """What happens inside a gradient step."""
 

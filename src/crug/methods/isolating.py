@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 
 from crug.core.block import Block, Opening, Params, by_unit
@@ -17,6 +19,7 @@ FEWEST = 2
 class Isolating(Method):
     """Every task in free units of its own, which are frozen afterwards; the others are recycled."""
 
+    exact: ClassVar[bool] = True
     transfer: bool = True
     """Whether new units may listen to committed ones."""
     remedy: str = "use a larger network (network.M)"
