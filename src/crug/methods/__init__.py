@@ -14,6 +14,7 @@ from crug.methods.base import Method
 from crug.methods.clnp import Clnp
 from crug.methods.crug import Crug
 from crug.methods.ewc import Ewc
+from crug.methods.hat import Hat
 from crug.methods.interleaved import Interleaved
 from crug.methods.naive import Naive
 from crug.methods.replay import ExperienceReplay, GenerativeReplay
@@ -21,7 +22,8 @@ from crug.methods.si import Si
 from crug.methods.xdg import Xdg
 
 METHODS: dict[str, type[Method]] = {
-    method.name: method for method in (Crug, Interleaved, Naive, Ewc, Si, ExperienceReplay, GenerativeReplay, Xdg, Clnp)
+    method.name: method
+    for method in (Crug, Interleaved, Naive, Ewc, Si, ExperienceReplay, GenerativeReplay, Xdg, Clnp, Hat)
 }
 
 
