@@ -241,7 +241,8 @@ class Model:
         network = widen(self.network, task.dim, generator(self.seed, Stream.ENCODER, task.dim))
         network = task.fit(network)
         assignment = Assignment(task, len(self.recordings), network, {}, self.seed, (task,))
-        label = digest(settings.model_dump_json().encode(), task.train.tobytes(), network_bytes(network))
+        samples = (part.tobytes() for part in task.examples())
+        label = digest(settings.model_dump_json().encode(), *samples, network_bytes(network))
         with tempfile.TemporaryDirectory() as folder:
             desk = Desk(Path(asked.scratch or folder) / PROGRESS, label, listener)
             try:
