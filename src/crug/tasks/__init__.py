@@ -13,11 +13,12 @@ from crug.errors import CrugError
 from crug.readers import Recording
 from crug.tasks import cognitive, gait, systems
 from crug.tasks.base import Data, Family, Picture, Score, Scorer, Task
+from crug.tasks.driven import DrivenTask
 from crug.tasks.recordings import Prepared, RecordingTask, Scale, as_recordings
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (systems.FAMILY, gait.FAMILY, cognitive.FAMILY)}
 
-RECORDINGS: dict[str, type[RecordingTask]] = {kind.kind: kind for kind in (RecordingTask,)}
+RECORDINGS: dict[str, type[RecordingTask]] = {kind.kind: kind for kind in (RecordingTask, DrivenTask)}
 """The kinds of recordings that a user's model learns."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {
@@ -51,8 +52,6 @@ def load(name: str, seed: int = 0, settings: Any = None) -> Task:
 def prepare(pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
     """The task that a user's recording makes: by its kind, with inputs or without."""
     kind = "recording" if pieces[0].inputs is None else "driven"
-    if kind not in RECORDINGS:
-        raise CrugError(f"recording {name!r}: recordings with inputs cannot be learned yet; leave the inputs out")
     return RECORDINGS[kind].prepare(pieces, name, smooth)
 
 
