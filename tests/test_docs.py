@@ -1,29 +1,34 @@
 """What the documentation shows is run as it stands."""
 
+import importlib
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import crug
 
-DOCS = Path(__file__).parents[1] / "docs"
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 
 
 @pytest.mark.slow
-def test_three_recordings_on_three_days(tmp_path):
+def test_four_recordings_on_four_days(tmp_path):
     """Each day's block in a process of its own."""
     blocks = re.findall(r"```python (\w+)\n(.*?)```", (DOCS / "recordings.md").read_text(), re.S)
-    assert [day for day, _ in blocks] == ["monday", "tuesday", "wednesday"]
+    assert [day for day, _ in blocks] == ["monday", "tuesday", "wednesday", "thursday"]
     for day, code in blocks:
         done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0, (day, done.stderr[-2_000:])
     model = crug.load(tmp_path / "lab.crug")
-    assert model.tasks == ("monday", "tuesday", "wednesday")
+    assert model.tasks == ("monday", "tuesday", "wednesday", "thursday")
     assert all(model.verify().values())
     assert model.score("monday")["d_stsp"] < 2
+    assert model.score("thursday")["error"] < 0.3
     assert (tmp_path / "rollouts.png").stat().st_size > 10_000
 
 
@@ -36,3 +41,37 @@ def test_the_method_page_shows_the_template_as_it_is():
         assert block in template
     own = [line for line in template[template.index("class MineSettings") :].splitlines() if line.strip()]
     assert len(own) <= 40
+
+
+def found(name: str) -> Any:
+    """What a dotted name of the package stands for: modules as far as they go, then attributes."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            value: Any = importlib.import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for part in parts[length:]:
+            value = getattr(value, part)
+        return value
+    raise ModuleNotFoundError(name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_page_names_is_where_it_says(page):
+    text = page.read_text()
+    for name in re.findall(r"`(crug(?:\.[A-Za-z_]\w*)+)", text):
+        assert found(name) is not None, name
+    for path in re.findall(r"`((?:src|tests|benchmarks|docs)/[\w/.-]+)`", text):
+        assert (ROOT / path).exists(), path
+    for link in re.findall(r"\]\(([^)#:]+)\)", text):
+        assert (page.parent / link).exists(), link
+
+
+def test_the_walk_through_the_architecture_names_every_room():
+    text = (ROOT / "ARCHITECTURE.md").read_text()
+    walked = set(re.findall(r"`crug\.(\w+)\.", text))
+    assert {"core", "metrics", "readers", "tasks", "training", "methods", "runs", "model", "report"} <= walked
+    assert len(re.findall(r"`crug(?:\.\w+)+`", text)) > 40
+    with pytest.raises(AttributeError):
+        found("crug.core.network.nothing")
