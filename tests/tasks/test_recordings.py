@@ -22,7 +22,7 @@ def test_a_task_holds_out_the_end_of_every_trajectory_and_remembers_its_scale():
     assert (len(task.train), len(task.test)) == (1_500, 300)
     np.testing.assert_allclose(task.train.mean(axis=0), 0, atol=1e-12)
     np.testing.assert_allclose(task.train.std(axis=0), 1)
-    np.testing.assert_allclose(made.scale.restore(task.test[200:]), pieces[1][500:])
+    np.testing.assert_allclose(made.scale.restore(task.test[200:]), pieces[1][500:], atol=1e-5)
 
 
 def late():
@@ -100,4 +100,4 @@ def test_every_column_of_the_part_to_learn_from_is_smoothed_by_what_it_needs():
     assert error[:, 0].mean() < 0.6 * 0.05 * np.sqrt(2 / np.pi)
     assert error[:, 1].max() < 1e-9
     held_out = np.concatenate([x[task.breaks[0] :] for x in noisy])
-    np.testing.assert_allclose(scale.restore(task.test), held_out, atol=1e-9)
+    np.testing.assert_allclose(scale.restore(task.test), held_out, atol=1e-6)

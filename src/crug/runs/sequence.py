@@ -11,7 +11,7 @@ from typing import Any
 from crug import methods
 from crug.core.network import from_arrays, to_arrays
 from crug.core.streams import Stream, generator
-from crug.errors import Exhausted
+from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment, Method
 from crug.runs import store
 from crug.runs.learning import Desk, Taught, learn
@@ -70,6 +70,8 @@ def carry_out(plan: Plan, method: Method, folder: Path, listener: Listener) -> R
 
 def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> Ending:
     tasks = tuple(load(name, plan.seed, method.settings) for name in plan.tasks)
+    if len({task.outputs for task in tasks}) > 1:
+        raise CrugError("recordings and tasks of trials cannot be mixed in one sequence; run them apart")
     network = tasks[0].new_network(method.settings.network, tasks, generator(plan.seed, Stream.NETWORK, 0))
     learned: list[Learned] = []
     memory, stopped = {}, None

@@ -31,7 +31,6 @@ from crug.core.block import Block, Fixed, Params, View
 from crug.core.dynamics import Drive, forced_unroll, heard, run_under
 from crug.core.network import Network, create_for_trials, recycle_for_trials
 from crug.core.streams import Stream, generator
-from crug.errors import CrugError
 from crug.sections import NetworkSettings, NonNegative, Section, TrainingSettings
 from crug.tasks.base import Family, Picture, Score, Scorer, Task
 from crug.tasks.windows import NOBODY
@@ -315,8 +314,6 @@ class TrialTask(Task):
         return Picture("trial", self.title, {"input channel": inputs, "target": targets, "output": outputs})
 
     def new_network(self, sizes: NetworkSettings, tasks: Sequence[Task], rng: np.random.Generator) -> Network:
-        if any(task.outputs != self.outputs for task in tasks):
-            raise CrugError("recordings and cognitive tasks cannot be mixed in one sequence")
         return create_for_trials(sizes.M, sizes.P, INPUTS, rng)
 
     def recycle(self, network: Network, rng: np.random.Generator) -> Network:

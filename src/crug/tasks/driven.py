@@ -26,7 +26,7 @@ from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import STARTS, attractor_score, measured
 from crug.tasks.base import Picture, Score, Scorer
-from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Scale, held_out
+from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Scale, held_out, kept
 from crug.tasks.windows import Windows, affordable, bounded, feed, window_starts, window_view
 
 FIELDS = ["x", "starts", "drive", "low", "high", "inputs"]
@@ -144,7 +144,7 @@ class DrivenTask(RecordingTask):
         task = replace(
             prepared.task,
             train_inputs=scale.standardise(train),
-            test_inputs=scale.standardise(np.concatenate(tests)[:TESTED]),
+            test_inputs=kept(scale.standardise(np.concatenate(tests)[:TESTED])),
             test_breaks=tuple(int(b) for b in np.cumsum([len(s) for s in tests])[:-1] if b < TESTED),
             input_scale=scale,
             input_columns=columns,

@@ -160,7 +160,7 @@ class RecordingTask(Task):
             name,
             name,
             scale.standardise(train),
-            scale.standardise(test),
+            kept(scale.standardise(test)),
             1.0 if pieces[0].dt is None else pieces[0].dt,
             breaks=tuple(int(b) for b in np.cumsum(ends)[:-1]),
             smoothed=widths if any(widths) else (),
@@ -215,6 +215,11 @@ class Prepared:
     task: RecordingTask
     scale: Scale
     pieces: tuple[np.ndarray, ...]
+
+
+def kept(x: np.ndarray) -> np.ndarray:
+    """Samples as precise as a model keeps them, so that a score is the same when it is taken again."""
+    return x.astype(np.float32).astype(np.float64)
 
 
 def held_out(arrays: Sequence[np.ndarray]) -> list[int]:
