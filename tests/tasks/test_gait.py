@@ -2,11 +2,13 @@
 
 import hashlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from crug.errors import CrugError
+from crug.methods import find
 from crug.metrics import MixtureReference
 from crug.report.gait import by_group, forgetting, joint_against_groups
 from crug.runs.plan import Plan
@@ -46,18 +48,20 @@ def made(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_subject_is_prepared_as_the_paper_says(made):
-    task = gait.load("control1", seed=5)
+@pytest.mark.parametrize("lags", [(1, 2), (20, 40)])
+def test_a_subject_is_prepared_as_the_paper_says(made, lags):
+    settings = None if lags == (1, 2) else gait.GaitSettings(lags=lags)
+    task = gait.load("control1", seed=5, settings=settings)
     assert task.train.shape == (14_000, 6)
     assert task.test.shape == (5_000, 6)
     assert task.rollout == (12_500, 5_000)
     assert task.dt == pytest.approx(1 / 75)
     np.testing.assert_allclose(task.train.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(task.train.std(axis=0), 1)
-    t = np.arange(40, 19_040) / 75 + 20  # both feet, then both 20 and 40 steps ago
+    t = np.arange(lags[1], 19_000 + lags[1]) / 75 + 20  # both feet now, then both at each lag
     x = np.concatenate([task.train, task.test])
     for column, (lag, wave) in enumerate(
-        (lag, wave) for lag in (0, 20, 40) for wave in (np.sin, lambda a: np.cos(0.97 * a))
+        (lag, wave) for lag in (0, *lags) for wave in (np.sin, lambda a: np.cos(0.97 * a))
     ):
         truth = wave(2 * np.pi * (t - lag / 75))
         assert np.corrcoef(truth, x[:, column])[0, 1] > 0.9999
@@ -83,6 +87,14 @@ def test_sequences_and_poor_records(monkeypatch):
         gait.load("als5")
 
 
+def test_lags_are_a_setting_that_is_checked_and_stored():
+    settings: Any = find("crug").Settings.resolve("gait", {"gait.lags": [3, 6]})
+    assert settings.gait.lags == (3, 6)
+    assert settings.model_dump(mode="json")["gait"] == {"lags": [3, 6]}
+    with pytest.raises(CrugError, match=r"gait\.lags"):
+        find("crug").Settings.resolve("gait", {"gait.lags": [0, 2]})
+
+
 def test_a_folder_without_the_database_is_refused(tmp_path):
     with pytest.raises(CrugError, match=r"192 files of gaitndd are missing, e\.g\. als1"):
         gait.adopt(tmp_path)
@@ -93,7 +105,7 @@ def test_the_floors_of_the_mixture_measure(tmp_path, monkeypatch):
     """A subject's own last training samples taken for generated ones: what the measure says of the truth."""
     monkeypatch.setattr(gait, "folder", lambda: tmp_path)
     gait.adopt(REAL)
-    for subject, floor in {"control1": 0.28, "control2": 1.86, "hunt1": 2.15, "als1": 1.11, "als3": 2.92}.items():
+    for subject, floor in {"control1": 0.14, "control2": 0.84, "hunt1": 0.87, "als1": 0.23, "als3": 0.30}.items():
         task = gait.load(subject)
         found = MixtureReference(task.test).divergence(task.train[-7_500:])
         assert found == pytest.approx(floor, rel=0.15), subject

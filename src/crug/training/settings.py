@@ -15,6 +15,7 @@ from crug.errors import CrugError
 from crug.sections import NetworkSettings, Section, TrainingSettings
 from crug.tasks import FAMILIES, family_of
 from crug.tasks.cognitive import TrialSettings
+from crug.tasks.gait import GaitSettings
 
 Given = Mapping[str, Any]
 """Settings as they are given: by name, those of a section as a mapping of their own."""
@@ -32,6 +33,7 @@ class RunSettings(Section):
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
     trials: TrialSettings = TrialSettings()
+    gait: GaitSettings = GaitSettings()
 
     presets: ClassVar[Mapping[str, Given]] = {}
     """By case, the settings that the paper found best for it, where they are not the defaults. For cognitive tasks it
