@@ -221,8 +221,9 @@ def test_a_rollout_runs_under_the_inputs_that_it_is_given(model):
     assert not np.array_equal(model.rollout("driven", inputs=-s), out)
     two = model.rollout("driven", x0=np.zeros((2, 2)), inputs=s)
     assert np.array_equal(two[0], two[1])
+    assert model.rollout("driven").shape == (300, 2)
+    assert model.rollout("waves").shape == (10_000, 2)
     for inputs, steps, message in (
-        (None, None, "how many steps"),
         (None, 301, r"301 steps need as many inputs; its held-out part has 300"),
         (s, 401, "401 steps need as many inputs; you gave 400"),
         (np.zeros((9, 2)), 9, r"has 1 inputs; give them as \(T, 1\), not \(9, 2\)"),

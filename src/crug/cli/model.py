@@ -223,7 +223,7 @@ def rollout(
         raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
     about = model.about(name)
     given = None if inputs is None else _inputs(inputs, about.inputs)
-    values = model.rollout(name, steps or (None if inputs else 10_000), x0, given)
+    values = model.rollout(name, steps, x0, given)
     _write(out, values, about.columns)
     say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
 

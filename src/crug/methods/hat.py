@@ -36,7 +36,7 @@ from crug.methods.base import Lesson, Memory
 from crug.methods.shared import Shared
 from crug.sections import NonNegative, Positive
 from crug.training.objective import Controls, Objective
-from crug.training.settings import Given, RunSettings
+from crug.training.settings import RunSettings
 
 START, LIMIT = 1.0, 6.0
 """Of the embeddings: open at first, and never so far from 0 that they cannot come back."""
@@ -46,9 +46,6 @@ class HatSettings(RunSettings):
     strength: Annotated[NonNegative, Field(description="price of using all units that no earlier task uses")] = 0.05
     smax: Annotated[float, Field(gt=1, description="steepness of the masks at the end of an epoch")] = 400.0
     embedding_lr: Annotated[Positive, Field(description="constant learning rate of what decides on the masks")] = 1e-2
-
-    presets: ClassVar[Mapping[str, Given]] = {}
-    search: ClassVar[Mapping[str, tuple[float, float]]] = {"strength": (1e-3, 1.0), "smax": (25.0, 800.0)}
 
 
 @dataclass(frozen=True)

@@ -277,14 +277,14 @@ class Model:
     ) -> np.ndarray:
         """Run one recording's network freely: (steps, N) in your units, from x0 (N,) or several x0 (batch, N).
 
-        The first row is one step after the start. Without x0, that is where the held-out part begins. A recording that
-        was learned with inputs runs under `inputs` (T, Q), as many steps as these have.
+        The first row is one step after the start. Without x0, that is where the held-out part begins. Without `steps`
+        there are 10,000. A recording that was learned with inputs runs under `inputs` (T, Q), or under those of its
+        held-out part, for as many steps as there are.
         """
         number, known = self._number(name), self._known(name)
         start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
-        if steps is None and inputs is None:
-            raise CrugError(f"how many steps of {name!r}? Give steps")
-        count = _whole(len(np.asarray(inputs)) if steps is None else steps)
+        usual = known.task.usual_steps if inputs is None else len(np.atleast_1d(inputs))
+        count = _whole(usual if steps is None else steps)
         out = known.scale.restore(known.task.roll(self.network, number, start, count, inputs))
         return out if x0 is not None and np.ndim(x0) == 2 else out[0]
 

@@ -205,6 +205,11 @@ class DrivenTask(RecordingTask):
         parts = {"truth": truth, "network": rollout, "inputs": self.input_scale.restore(inputs)}
         return Picture("serie", self.title, parts, self.columns)
 
+    @property
+    def usual_steps(self) -> int:
+        """As many as the held-out part has inputs."""
+        return len(self.test_inputs)
+
     def roll(self, network: Network, number: int, x0: np.ndarray, steps: int, inputs: Any = None) -> np.ndarray:
         s = self.test_inputs if inputs is None else self._given(inputs)
         if len(s) < steps:

@@ -30,6 +30,8 @@ TESTED = 20_000
 """Most samples of a test part that a rollout is measured by."""
 STEPS, TRANSIENT = 40_000, 10_000
 """Steps of a rollout that is measured, and how many of the first are dropped."""
+ROLLED = 10_000
+"""Steps of a rollout where nobody says how many."""
 DRAWN, DRAWN_TRANSIENT = 8_000, 2_000
 """Samples in a picture, and how many steps of a rollout are dropped before."""
 BATCHES = 31
@@ -181,6 +183,11 @@ class RecordingTask(Task):
     def fit(self, network: Network) -> Network:
         """The network with all that this kind of recording needs of it."""
         return network
+
+    @property
+    def usual_steps(self) -> int:
+        """How long a rollout is where nobody says."""
+        return ROLLED
 
     def roll(self, network: Network, number: int, x0: np.ndarray, steps: int, inputs: Any = None) -> np.ndarray:
         """Rollouts (batch, steps, N) of task `number` of the network from standardised observations x0 (batch, N)."""
