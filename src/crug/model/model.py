@@ -293,6 +293,7 @@ class Model:
 
         `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
         begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
+        There are no inputs here, also for recordings that were learned with some.
         """
         if not self.recordings:
             return {}
