@@ -11,7 +11,7 @@ from crug.tasks.systems import load
 
 
 def test_a_bias_at_the_edge_of_the_range_is_forgiven():
-    """FACTS of the truth against itself, five pairs: 0.44 under both; lower by 0.005 sd in z, 5.3 and 0.44."""
+    """The true system against itself, and the same with z lower by half a percent of a standard deviation."""
     found = []
     for seed in range(3):
         task = load("rossler", seed)

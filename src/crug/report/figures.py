@@ -188,10 +188,10 @@ def series(pictures: Sequence[Picture]) -> Figure:
     for i, picture in enumerate(pictures):
         above, below = axes[2 * i : 2 * i + 2]
         truth, model = picture.parts["truth"], picture.parts["network"]
-        for k in range(truth.shape[1]):
-            above.plot(truth[:, k], color=TRUTH, lw=1.6, alpha=0.6, label="recorded" if k == 0 else None)
-            above.plot(model[:, k], color=MODEL, lw=0.8, label="network" if k == 0 else None)
-        above.set_title(f"{picture.title}: {', '.join(picture.labels)}", fontsize=10)
+        for k, name in enumerate(picture.labels):
+            above.plot(truth[:, k], color=TRUTH, lw=2.2, alpha=0.5, label=None if k else "recorded")
+            above.plot(model[:, k], color=f"C{k % 10}", lw=0.9, label=f"network: {name}")
+        above.set_title(picture.title, fontsize=10)
         above.legend(fontsize=7, loc="upper right")
         below.plot(picture.parts["inputs"], color=THIRD, lw=0.8)
         below.set(ylabel="inputs", xlabel="sample")
