@@ -23,6 +23,7 @@ from crug.readers.shape import automatic_lags
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said, say, shown
 from crug.runs import store
 from crug.runs.proof import digest_of
+from crug.runs.result import NOISE_SEED
 
 File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
 Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
@@ -208,6 +209,8 @@ def rollout(
     inputs: Annotated[
         str | None, typer.Option(help="A file with the inputs to run under, for a recording learned with inputs.")
     ] = None,
+    noise: Annotated[bool, typer.Option("--noise", help="Vary as the recording did, where that was learned.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = NOISE_SEED,
 ) -> None:
     """Run a recording's network freely and write what it does, in the recording's own units."""
     model = load(file)
@@ -223,7 +226,7 @@ def rollout(
         raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
     about = model.about(name)
     given = None if inputs is None else _inputs(inputs, about.inputs)
-    values = model.rollout(name, steps, x0, given)
+    values = model.rollout(name, steps, x0, given, noise=noise, seed=seed)
     _write(out, values, about.columns)
     say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
 
@@ -253,14 +256,18 @@ def score(
     name: Annotated[str | None, typer.Argument(help="A recording; all if not given.")] = None,
     as_json: Json = False,
 ) -> None:
-    """All measures of recordings on their held-out parts."""
+    """All measures of recordings on their held-out parts; of those that carry noise, also of rollouts under it."""
     model = load(file)
-    scores = {n: model.score(n) for n in ([name] if name else model.tasks)}
+    names = [name] if name else model.tasks
+    scores = {n: model.score(n) for n in names}
+    noisy = {n: model.score(n, noise=True) for n in names if model.learned(n).noisy}
     if as_json:
-        typer.echo(json.dumps(store.encode({n: s.measures() for n, s in scores.items()}), indent=1))
+        rows = {n: s.measures() for n, s in scores.items()}
+        rows |= {n: {**rows[n], "noise": s.measures()} for n, s in noisy.items()}
+        typer.echo(json.dumps(store.encode(rows), indent=1))
         return
     for n, s in scores.items():
-        say(f"{n}: {said(s)}")
+        say(f"{n}: {said(s)}" + (f"; with noise {said(noisy[n])}" if n in noisy else ""))
 
 
 def extract(

@@ -49,7 +49,7 @@ def floors(relu: np.ndarray) -> np.ndarray:
     return np.where(relu, 0, -np.inf).astype(np.float32)
 
 
-def _step(z, active, a, W_t, push):
+def one_step(z, active, a, W_t, push):
     """One step of equation 1: `active` is Phi*(z), `push` is all that comes from outside, biases included."""
     return a * z + active @ W_t + push
 
@@ -99,7 +99,7 @@ def rollout(
     a, W_t, h, floor = system.a, system.W.T, system.h, system.floor
 
     def step(z, _):
-        z = _step(z, jnp.maximum(z, floor), a, W_t, h)
+        z = one_step(z, jnp.maximum(z, floor), a, W_t, h)
         return z, z[:, outputs]
 
     def quiet(_, z):
@@ -115,7 +115,7 @@ def driven(system: System, z0: Float[Array, "batch n"], inputs: Float[Array, "T 
     a, W_t, C_t, h, floor = system.a, system.W.T, system.C.T, system.h, system.floor
 
     def step(z, s):
-        z = _step(z, jnp.maximum(z, floor), a, W_t, s @ C_t) + h
+        z = one_step(z, jnp.maximum(z, floor), a, W_t, s @ C_t) + h
         return z, z
 
     return lax.scan(step, z0, inputs)[1]
@@ -128,7 +128,7 @@ def trajectories(system: System, z0: Float[Array, "batch n"], steps: int) -> Flo
 
     def step(z, _):
         active = jnp.maximum(z, floor)
-        return _step(z, active, a, W_t, h), active
+        return one_step(z, active, a, W_t, h), active
 
     return lax.scan(step, z0, None, length=steps)[1]
 
@@ -170,7 +170,7 @@ def _forward(weights, z0, given, outputs):
     def step(z, inputs):
         x_t, push_t, f = inputs
         forced = jnp.concatenate([(1 - f) * z[:, :k] + f * x_t, z[:, k:]], axis=1)
-        z = _step(forced, jnp.maximum(forced, floor), a, W_t, push_t)
+        z = one_step(forced, jnp.maximum(forced, floor), a, W_t, push_t)
         return z, (forced, z[:, :outputs])
 
     _, (states, predictions) = lax.scan(step, z0, (x, push, force))

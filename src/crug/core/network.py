@@ -11,6 +11,7 @@
 | U_committed | `owner` | (M,) | the ledger: -1 is free, otherwise the index of the owning task |
 | D_k | `readouts[k]` | (N_k,) | the units whose states are task k's observation |
 | D_k | `decoders[k]` | (M, 3) | for a task of trials: what its outputs are made of instead; (M, 0) otherwise |
+| | `noises[k]` | | what a rollout of task k may be disturbed by (`core/noise.py`); None where it has no noise |
 
 `runs[k]` lists, in ascending order, every unit that has to be computed for a rollout of task k: its own units and those
 of all tasks it draws on. It is fixed when the task is committed, which is what makes later rollouts the same bits.
@@ -23,8 +24,10 @@ import numpy as np
 from jaxtyping import Bool, Float32, Int32, Integer
 
 from crug.core.dynamics import System, floors
+from crug.core.noise import Noise
 
 FREE = -1
+PER_TASK = ("readouts", "runs", "decoders", "noises")
 Units = Integer[np.ndarray, " _"]
 
 
@@ -42,6 +45,7 @@ class Network:
     readouts: tuple[np.ndarray, ...] = ()
     runs: tuple[np.ndarray, ...] = ()
     decoders: tuple[np.ndarray, ...] = ()
+    noises: tuple[Noise | None, ...] = ()
 
     @property
     def size(self) -> int:
@@ -143,6 +147,7 @@ def commit(
         readouts=(*network.readouts, np.asarray(readout, np.int32)),
         runs=(*network.runs, runs),
         decoders=(*network.decoders, _decoder(network, decoder) * (owner == task)[:, None]),
+        noises=(*network.noises, None),
     )
 
 
@@ -172,7 +177,13 @@ def share(
         readouts=(*network.readouts, *(np.asarray(r, np.int32) for r in readouts)),
         runs=(*network.runs, *(runs for _ in readouts)),
         decoders=(*network.decoders, *(_decoder(network, decoder) for _ in readouts)),
+        noises=(*network.noises, *(None for _ in readouts)),
     )
+
+
+def with_noise(network: Network, task: int, noise: Noise | None) -> Network:
+    """The network in which task number `task` carries this noise."""
+    return replace(network, noises=tuple(noise if k == task else old for k, old in enumerate(network.noises)))
 
 
 def recycle(network: Network, rng: np.random.Generator) -> Network:
@@ -206,7 +217,7 @@ def release(network: Network, task: int, rng: np.random.Generator) -> Network:
     owner = np.where(network.owner == task, FREE, network.owner)
     owner[owner > task] -= 1
     kept = [k for k in range(len(network.readouts)) if k != task]
-    left = {name: tuple(getattr(network, name)[k] for k in kept) for name in ("readouts", "runs", "decoders")}
+    left = {name: tuple(getattr(network, name)[k] for k in kept) for name in PER_TASK}
     return recycle(replace(network, owner=owner, **left), rng)
 
 
@@ -259,6 +270,7 @@ def alone(network: Network, task: int) -> Network:
         readouts=(readout,),
         runs=(everyone,),
         decoders=(network.decoders[task][units],),
+        noises=(network.noises[task],),
     )
 
 
@@ -269,6 +281,8 @@ def to_arrays(network: Network) -> dict[str, np.ndarray]:
         arrays[f"readout.{k}"], arrays[f"runs.{k}"] = readout, runs
         if network.decoders[k].shape[1]:
             arrays[f"decoder.{k}"] = network.decoders[k]
+        if (noise := network.noises[k]) is not None:
+            arrays |= {f"noise.{k}.{name}": np.asarray(value) for name, value in noise._asdict().items()}
     return arrays
 
 
@@ -282,4 +296,10 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Network:
         readouts=tuple(arrays[f"readout.{k}"] for k in tasks),
         runs=tuple(arrays[f"runs.{k}"] for k in tasks),
         decoders=tuple(arrays.get(f"decoder.{k}", nothing) for k in tasks),
+        noises=tuple(_noise(arrays, f"noise.{k}.") for k in tasks),
     )
+
+
+def _noise(arrays: Mapping[str, np.ndarray], prefix: str) -> Noise | None:
+    found = {name: arrays[prefix + name] for name in Noise._fields if prefix + name in arrays}
+    return Noise(**found) if found else None

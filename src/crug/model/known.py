@@ -11,7 +11,7 @@ from pydantic import Field
 from crug.core.network import Network
 from crug.metrics import MEASURES
 from crug.runs.proof import digest, digest_of, machine, parameters_digest
-from crug.runs.result import Learned
+from crug.runs.result import NOISE_SEED, Learned
 from crug.sections import Section, TrainingSettings
 from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
 
@@ -84,8 +84,9 @@ class Known:
         return {"mean": self.scale.mean, "std": self.scale.std, **self.task.remembered()}
 
     def rollout_digest(self, network: Network, number: int) -> str:
-        """Of a short rollout from where the held-out part begins."""
-        return digest(self.task.proof(network, number, PROOF).tobytes())
+        """Of a short rollout from where the held-out part begins, and of one under noise where there is some."""
+        seeds = (None, NOISE_SEED) if network.noises[number] else (None,)
+        return digest(*(self.task.proof(network, number, PROOF, seed).tobytes() for seed in seeds))
 
     def unchanged(self, network: Network, number: int) -> bool:
         """Whether parameters and rollout are the bits that were learned.
@@ -99,7 +100,10 @@ class Known:
 
     @property
     def failed(self) -> str:
-        """What to say where the network that was committed plainly has another attractor than the recording."""
+        """What to say where the network that was committed plainly has another attractor than the recording. One that
+        only lacks the recording's variability carries noise instead."""
+        if self.learned.noisy:
+            return ""
         score = self.learned.history[self.learned.chosen or 0].score
         verdict = score.verdict(self.learned.floor)
         if verdict == "what was recorded":

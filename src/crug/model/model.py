@@ -32,9 +32,10 @@ from crug.readers import Recording
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.proof import digest, network_bytes, parameters_digest
-from crug.runs.result import Learned
+from crug.runs.result import NOISE_SEED, Learned
 from crug.tasks import Prepared, Score, as_recordings, prepare
 from crug.tasks.base import Picture
+from crug.tasks.recordings import Rolling
 from crug.training.settings import Given, merged, nested
 
 UNITS = 512
@@ -183,7 +184,7 @@ class Model:
         if not np.isfinite(taught.learned.own.main):
             raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
         known = Known.of(prepared, taught.learned, settings.training, taught.network)
-        listener.learned(name, taught.learned.own, taught.network.units_of(len(self.recordings)))
+        listener.learned(name, taught.learned, taught.network.units_of(len(self.recordings)))
         self.network, self.recordings = taught.network, (*self.recordings, known)
         if known.failed:
             remedy = "`remove` takes it out; allow more epochs or units then, or choose other columns"
@@ -273,19 +274,29 @@ class Model:
     # using what was learned
 
     def rollout(
-        self, name: str, steps: int | None = None, x0: np.ndarray | None = None, inputs: np.ndarray | None = None
+        self,
+        name: str,
+        steps: int | None = None,
+        x0: np.ndarray | None = None,
+        inputs: np.ndarray | None = None,
+        noise: bool = False,
+        seed: int = NOISE_SEED,
     ) -> np.ndarray:
         """Run one recording's network freely: (steps, N) in your units, from x0 (N,) or several x0 (batch, N).
 
         The first row is one step after the start. Without x0, that is where the held-out part begins. Without `steps`
         there are 10,000. A recording that was learned with inputs runs under `inputs` (T, Q), or under those of its
         held-out part, for as many steps as there are.
+
+        With `noise=True` it varies as the recording did, where the recording was found to vary by more than a network
+        does by itself (`learned(name).noisy`); the same `seed` gives the same bits.
         """
         number, known = self._number(name), self._known(name)
         start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
         usual = known.task.usual_steps if inputs is None else len(np.atleast_1d(inputs))
         count = _whole(usual if steps is None else steps)
-        out = known.scale.restore(known.task.roll(self.network, number, start, count, inputs))
+        how = Rolling(start, count, inputs, self._noise_seed(name, noise, seed))
+        out = known.scale.restore(known.task.roll(self.network, number, how))
         return out if x0 is not None and np.ndim(x0) == 2 else out[0]
 
     def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
@@ -293,7 +304,7 @@ class Model:
 
         `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
         begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
-        There are no inputs here, also for recordings that were learned with some.
+        There are no inputs here, also for recordings that were learned with some, and no noise.
         """
         if not self.recordings:
             return {}
@@ -319,9 +330,18 @@ class Model:
             raise CrugError(f"x0 of {known.name!r} has {len(start)} starts; the whole network has one")
         return np.asarray(start[0], np.float32)
 
-    def score(self, name: str) -> Score:
-        """All measures of a recording on its held-out part."""
-        return self._known(name).task.evaluate(self.network, self._number(name))
+    def score(self, name: str, noise: bool = False, seed: int = NOISE_SEED) -> Score:
+        """All measures of a recording on its held-out part; with `noise=True`, of rollouts that vary as it did."""
+        return self._known(name).task.evaluate(self.network, self._number(name), self._noise_seed(name, noise, seed))
+
+    def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
+        if noise and self.network.noises[self._number(name)] is None:
+            raise CrugError(
+                f"{name!r} carries no noise: none did its rollouts any good when it was learned",
+                "leave noise out",
+                "leave --noise out",
+            )
+        return seed if noise else None
 
     def picture(self, name: str) -> Picture:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""

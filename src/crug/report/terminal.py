@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from crug.metrics import MEASURES, quartiles
-from crug.runs.result import Result
+from crug.runs.result import Learned, Result
 from crug.tasks.base import Score, Task
 from crug.training.phases import Phase
 from crug.training.phases import Progress as PhaseProgress
@@ -228,8 +228,10 @@ class Live:
         text += f"  at most {left / 60:.0f} min left" if left > 60 else f"  at most {left:.0f} s left"
         self.bar.update(self.id, completed=share / turns, text=text)
 
-    def learned(self, name: str, score: Score, units: dict[str, int]) -> None:
+    def learned(self, name: str, learned: Learned, units: dict[str, int]) -> None:
         self.done += 1
         if time.monotonic() - self.began < 1:  # it was learned before
             self.before = self.done
-        say(f"{name}: {said(score)} with {units['linear']} linear and {units['relu']} ReLU units")
+        say(f"{name}: {said(learned.own)} with {units['linear']} linear and {units['relu']} ReLU units")
+        if learned.noisy:
+            say(f"{name}: {learned.noisy}: {said(learned.noisy.own)}")

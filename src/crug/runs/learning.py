@@ -10,13 +10,13 @@ import jax
 import numpy as np
 
 from crug.core.block import Opening, View, masked, open_block
-from crug.core.network import Network
+from crug.core.network import Network, with_noise
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError
 from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method, Rehearsal
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
-from crug.runs.result import Learned
+from crug.runs.result import NOISE_SEED, Learned, Noisy
 from crug.tasks.base import Task, WorstOf
 from crug.training.epochs import Recipe, Rules
 from crug.training.phases import Course, Outcome, outcome, run_phase
@@ -56,10 +56,21 @@ def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
     network, memory = closing
     if a.number >= len(network.readouts):
         raise CrugError(f"{method.name}: {task.name} was never closed: next_phase gave no phase to train it in")
+    network, noisy = _varied(method, assignment, network)
     own = task.evaluate(network, a.number)
     earlier = [t.evaluate(network, k) for k, t in enumerate(a.sequence[: a.number])] if task.quick else []
-    learned = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier)
+    learned = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier, noisy)
     return Taught(network, memory, learned, journal.curves(len(history)))
+
+
+def _varied(method: Method, assignment: Assignment, network: Network) -> tuple[Network, Noisy | None]:
+    """The network whose new task carries noise, where that is asked for and does its rollouts good."""
+    task, number, settings = assignment.task, assignment.number, method.settings
+    found = task.variability(network, number, settings.training) if settings.noise else None
+    if found is None:
+        return network, None
+    network = with_noise(network, number, found.noise)
+    return network, Noisy(found.scale, found.without, found.rank, task.evaluate(network, number, NOISE_SEED))
 
 
 def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:

@@ -6,7 +6,8 @@ import sys
 import time
 from typing import Protocol
 
-from crug.tasks.base import Score, Task
+from crug.runs.result import Learned
+from crug.tasks.base import Task
 from crug.training.phases import Phase, Progress
 
 
@@ -21,7 +22,7 @@ class Listener(Protocol):
         """Some more epochs are over: `spent` of the task so far."""
         ...
 
-    def learned(self, name: str, score: Score, units: dict[str, int], /) -> None:
+    def learned(self, name: str, learned: Learned, units: dict[str, int], /) -> None:
         """A task has been learned, now or before."""
         ...
 
@@ -54,7 +55,9 @@ class Ticker:
         )
         print(text, end="", file=sys.stderr, flush=True)
 
-    def learned(self, name: str, score: Score, units: dict[str, int]) -> None:
-        measures = ", ".join(f"{measure} {value:.2f}" for measure, value in score.measures().items())
+    def learned(self, name: str, learned: Learned, units: dict[str, int]) -> None:
+        measures = ", ".join(f"{measure} {value:.2f}" for measure, value in learned.own.measures().items())
         text = f"\r{name}: {measures}, {sum(units.values())} units"
         print(f"{text:70s}", file=sys.stderr)
+        if learned.noisy:
+            print(f"{name}: {learned.noisy}", file=sys.stderr)

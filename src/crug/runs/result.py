@@ -21,12 +21,34 @@ from crug.training.phases import Outcome
 FILE = "result.json"
 
 
+NOISE_SEED = 0
+"""Of the noise under which rollouts are measured."""
+
+
+@dataclass(frozen=True)
+class Noisy:
+    """What is said of the noise that a task carries: which part of what its network does not foresee it is, the ranks
+    of rollouts on the training data without it and with it, and their score on the test data."""
+
+    scale: float
+    without: float
+    rank: float
+    own: Score
+
+    def __str__(self) -> str:
+        return (
+            f"varies more than a network by itself; noise of {self.scale:g} times what it does not foresee "
+            f"brings the rank on the training part from {self.without:.1f} to {self.rank:.1f}"
+        )
+
+
 @dataclass(frozen=True)
 class Learned:
     """One task as it was right after its own training.
 
     `history` are the phases, `chosen` the one whose network was kept, `floor` the rank of a perfect model on the
-    training data. `earlier` is what the tasks before have become, where that costs nothing to know.
+    training data. `earlier` is what the tasks before have become, where that costs nothing to know; `noisy` what is
+    said of its noise, where it carries some.
     """
 
     own: Score
@@ -35,6 +57,7 @@ class Learned:
     floor: float
     seconds: float
     earlier: list[Score] = field(default_factory=list)
+    noisy: Noisy | None = None
 
     def to_json(self) -> dict[str, Any]:
         return LEARNED.dump_python(self)
@@ -60,12 +83,14 @@ def checked(kind: TypeAdapter[Any], stored: Any, source: Path | str) -> Any:
 
 
 class TaskResult(Section):
-    """One task of a run: its measures right after its own training and at the end, and the units that it has."""
+    """One task of a run: its measures right after its own training and at the end, the latter also under noise where it
+    carries some, and the units that it has."""
 
     name: str
     own: dict[str, float]
     final: dict[str, float]
     units: dict[str, int]
+    noisy: dict[str, float] = Field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -118,6 +143,8 @@ class Ending:
     memory_bytes: int
     learned: Sequence[Learned]
     final: Sequence[Score]
+    noisy: Sequence[Score | None]
+    """The same under the noise that they carry."""
     worst: Sequence[Score]
     """What counts for tasks that were not reached."""
     stopped: str | None
@@ -133,7 +160,9 @@ def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
         own = e.learned[number].own if done else e.worst[number]
         final = e.final[number] if done else own
         units = e.network.units_of(number)
-        rows.append(TaskResult(name=name, own=own.measures(), final=final.measures(), units=units))
+        noisy = e.noisy[number] if done else None
+        under = {} if noisy is None else noisy.measures()
+        rows.append(TaskResult(name=name, own=own.measures(), final=final.measures(), units=units, noisy=under))
     names = [n for n in MEASURES if all(n in row.final for row in rows)]
     return Result(
         plan=plan,

@@ -17,7 +17,7 @@ from crug.runs import store
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.plan import Plan
-from crug.runs.result import FILE, Ending, Learned, Result, make_result
+from crug.runs.result import FILE, NOISE_SEED, Ending, Learned, Result, make_result
 from crug.tasks import load
 
 
@@ -94,11 +94,14 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
             store.clear(folder / "progress")
             network, memory = taught.network, taught.memory
             learned.append(taught.learned)
-        listener.learned(task.name, learned[-1].own, network.units_of(number))
+        listener.learned(task.name, learned[-1], network.units_of(number))
     store.write_arrays(folder / "network.safetensors", to_arrays(network))
     size = sum(value.nbytes for value in memory.values())
-    final = [task.evaluate(network, number) for number, task in enumerate(tasks[: len(learned)])]
-    return Ending(network, size, learned, final, [t.worst() for t in tasks], stopped, all(t.quick for t in tasks))
+    done = list(enumerate(tasks[: len(learned)]))
+    final = [task.evaluate(network, k) for k, task in done]
+    noisy = [task.evaluate(network, k, NOISE_SEED) if network.noises[k] else None for k, task in done]
+    worst = [task.worst() for task in tasks]
+    return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks))
 
 
 def _record(place: Path, taught: Taught) -> None:

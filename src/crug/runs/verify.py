@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from crug.core.dynamics import run_freely, run_under
+from crug.core.dynamics import run_under
 from crug.core.network import Network, from_arrays
+from crug.core.noise import roll_out
 from crug.core.streams import Stream, generator
 from crug.runs import store
-from crug.runs.result import Result
+from crug.runs.result import NOISE_SEED, Result
 
 STARTS, STEPS = 5, 40_000
 TRIALS = 200
@@ -27,6 +28,7 @@ def verify(folder: Path) -> Iterator[tuple[str, bool]]:
         before, after = (behaviour(network, number) for network in (from_arrays(store.read_arrays(file)), final))
         if before.shape == after.shape and before.tobytes() == after.tobytes():
             what = "rollouts" if len(final.readouts[number]) else "answers"
+            what += ", half of them under noise," if final.noises[number] else ""
             yield f"{name}: {len(before)} {what} of {before.shape[1]} steps are the same bits", True
         else:
             bits = (np.ascontiguousarray(x).view(np.uint32) for x in (before, after))
@@ -38,7 +40,9 @@ def behaviour(network: Network, number: int) -> np.ndarray:
     """What a task does from drawn starts, or to drawn inputs: (several, steps, outputs)."""
     rng, system = generator(0, Stream.PROOF, number), network.task_system(number)
     if len(system.readout):
-        return run_freely(system, rng.standard_normal((STARTS, len(system.readout))), STEPS)
+        x0, noise = rng.standard_normal((STARTS, len(system.readout))), network.noises[number]
+        seeds = (None,) if noise is None else (None, NOISE_SEED)
+        return np.concatenate([roll_out(system, x0, (STEPS, 0), noise, seed) for seed in seeds])
     inputs = rng.standard_normal((TRIALS, STEPS // TRIALS, network.C.shape[1]))
     states = run_under(system, np.zeros((TRIALS, 0)), inputs, np.arange(len(network.runs[number])))
     return states @ network.decoders[number][network.runs[number]]

@@ -14,12 +14,15 @@ import numpy as np
 from crug.core.block import Block, Params, system_of
 from crug.core.dynamics import System, run_freely
 from crug.core.network import Network
+from crug.core.noise import Noise, roll_out
 from crug.metrics import BinnedReference, MixtureReference, against, kl, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SPECTRUM, smoothing
 from crug.metrics.state_space import BINNED
-from crug.tasks.base import Score, Scorer
+from crug.tasks.base import RolloutScorer, Score
 
 STARTS = 5
+JUDGED = 1
+"""The seed of the noise under which rollouts are scored while learning."""
 WEIGHT = 5.0
 """Of D_H beside D_stsp in the rank, so that neither can be sold for the other."""
 
@@ -72,7 +75,7 @@ class _MixturePieces:
         return float(np.mean([self.references[j].divergence(generated) for j in pieces]))
 
 
-class AttractorScorer(Scorer):
+class AttractorScorer(RolloutScorer):
     """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
 
     Rollouts are as long as in that measure, pieces have up to 20,000 samples. Every rollout is compared with every
@@ -103,8 +106,8 @@ class AttractorScorer(Scorer):
         others = [twice[(i + 1) * length : (i + 1) * length + rest] for i in range(pieces)]
         self.floor = self.mean(others, own=True).rank
 
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
-        generated = self.run(system_of(network, block, effective))
+    def judged(self, system: System, noise: Noise | None) -> Score:
+        generated = roll_out(system, self.x0, (self.steps, self.skip), noise, JUDGED)
         return self.mean(generated) if np.isfinite(generated).all() else DIVERGENT
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:

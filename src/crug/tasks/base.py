@@ -9,14 +9,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import jax
 import numpy as np
 
-from crug.core.block import Block, Fixed, Params, View, reordered, seen_as
+from crug.core.block import Block, Fixed, Params, View, reordered, seen_as, system_of
+from crug.core.dynamics import System
 from crug.core.network import Network
+from crug.core.noise import Noise
 from crug.sections import NetworkSettings, Section, TrainingSettings
+
+if TYPE_CHECKING:
+    from crug.tasks.variability import Variability
 
 FAR = 3.0
 """Above the rank of a perfect model: networks that kept some of the attractor's shape rank lower, those that lost it 5
@@ -82,6 +87,17 @@ class Scorer(ABC):
         """What every unit of the block does while it is scored: (several, steps, units)."""
 
 
+class RolloutScorer(Scorer):
+    """Judges what runs, as a block or not, and also under noise."""
+
+    @abstractmethod
+    def judged(self, system: System, noise: Noise | None) -> Score:
+        """The score of a system's rollouts, under noise if there is any."""
+
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        return self.judged(system_of(network, block, effective), None)
+
+
 class WorstOf(Scorer):
     """Of several tasks that one block learns at once, the worst score counts.
 
@@ -145,8 +161,13 @@ class Task(ABC):
         """How checkpoints of such a block are compared."""
 
     @abstractmethod
-    def evaluate(self, network: Network, number: int) -> Score:
-        """The paper's measures of task `number` of the network, on this task's test part."""
+    def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
+        """The paper's measures of task `number` of the network, on this task's test part. With a seed, rollouts are
+        under the noise that the task carries."""
+
+    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
+        """The noise that would do rollouts of task `number` good; None where none does."""
+        return None
 
     @abstractmethod
     def worst(self) -> Score:

@@ -284,7 +284,7 @@ class TrialTask(Task):
     def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
         return TrialScorer(network, feeders, self)
 
-    def evaluate(self, network: Network, number: int) -> Score:
+    def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         return self.judged(respond(network, number, self.test.inputs), self.test)
 
     def worst(self) -> Score:

@@ -21,13 +21,15 @@ from jax import Array
 from crug.core.block import Block, Fixed, Params, View, system_of
 from crug.core.dynamics import System, run_under
 from crug.core.network import Network, open_inputs
+from crug.core.noise import Noise, roll_out
 from crug.errors import CrugError
 from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
-from crug.tasks.attractor import STARTS, attractor_score, measured
-from crug.tasks.base import Picture, Score, Scorer
-from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Scale, held_out, kept
-from crug.tasks.windows import Windows, affordable, bounded, feed, window_starts, window_view
+from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
+from crug.tasks.base import Picture, RolloutScorer, Score
+from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, Scale, held_out, kept
+from crug.tasks.variability import Variability, variability
+from crug.tasks.windows import NOBODY, Windows, affordable, bounded, feed, window_starts, window_view
 
 FIELDS = ["x", "starts", "drive", "low", "high", "inputs"]
 WEIGHT = 2.0
@@ -74,9 +76,9 @@ class Stretches:
         parts = [(x[i : i + length + 1], inputs[i : i + length]) for i in starts]
         return cls(*(np.stack(side) for side in zip(*parts, strict=True)))
 
-    def run(self, system: System, watched: np.ndarray | None = None) -> np.ndarray:
-        """What the readouts, or the units `watched`, do under the inputs: (several, L, units)."""
-        return run_under(system, self.x[:, 0], self.inputs, watched)
+    def run(self, system: System, noise: Noise | None = None, seed: int | None = None) -> np.ndarray:
+        """What the readouts do under the inputs, and under noise if there is any and a seed: (several, L, N)."""
+        return roll_out(system, self.x[:, 0], (self.inputs.shape[1], 0), noise, seed, self.inputs)
 
     def score(self, rollouts: np.ndarray) -> Score:
         """The median over the stretches, each measure by itself."""
@@ -95,7 +97,7 @@ def _error(x: np.ndarray, rollout: np.ndarray) -> float:
     return float(np.sqrt(((rollout - x) ** 2).mean() / x.var(axis=0).mean()))
 
 
-class ResponseScorer(Scorer):
+class ResponseScorer(RolloutScorer):
     """The score of responses to the inputs of the training part. A perfect model of a system that forgets its start
     would rank 0."""
 
@@ -104,13 +106,14 @@ class ResponseScorer(Scorer):
     def __init__(self, stretches: Stretches):
         self.stretches = stretches
 
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
-        found = self.stretches.score(self.stretches.run(system_of(network, block, effective)))
+    def judged(self, system: System, noise: Noise | None) -> Score:
+        found = self.stretches.score(self.stretches.run(system, noise, JUDGED))
         return replace(found, values={name: found[name] for name in self.names})
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
         watched = len(block.feeders) + np.arange(len(block.members))
-        return self.stretches.run(system_of(network, block, effective), watched)
+        s = self.stretches
+        return run_under(system_of(network, block, effective), s.x[:, 0], s.inputs, watched)
 
 
 @dataclass(frozen=True)
@@ -165,13 +168,17 @@ class DrivenTask(RecordingTask):
             drive = feed(network, feeders, self.train[starts], settings.window, inputs)
         return DrivenWindows.of(bounded(self.train, starts, drive, settings), self.train_inputs)
 
-    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
         return ResponseScorer(Stretches.of(self.train, self.train_inputs, self.breaks, settings.starts))
 
-    def evaluate(self, network: Network, number: int) -> Score:
+    def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test part, each under the inputs that followed there."""
         stretches = Stretches.of(self.test, self.test_inputs, self.test_breaks, STARTS)
-        return stretches.score(stretches.run(network.task_system(number)))
+        return stretches.score(stretches.run(network.task_system(number), network.noises[number], seed))
+
+    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
+        scorer = self.scorer(network, NOBODY, settings)
+        return variability(network.task_system(number), self.train, self.breaks, scorer, self.train_inputs)
 
     def examples(self) -> list[np.ndarray]:
         """Trajectories (T, N) and their inputs (T, Q), in turns."""
@@ -210,13 +217,13 @@ class DrivenTask(RecordingTask):
         """As many as the held-out part has inputs."""
         return len(self.test_inputs)
 
-    def roll(self, network: Network, number: int, x0: np.ndarray, steps: int, inputs: Any = None) -> np.ndarray:
-        s = self.test_inputs if inputs is None else self._given(inputs)
-        if len(s) < steps:
-            whose = "its held-out part has" if inputs is None else "you gave"
-            raise CrugError(f"{self.name!r}: {steps} steps need as many inputs; {whose} {len(s)}")
-        s = np.broadcast_to(s[:steps], (len(x0), steps, s.shape[1]))
-        return run_under(network.task_system(number), x0, s)
+    def roll(self, network: Network, number: int, how: Rolling) -> np.ndarray:
+        s = self.test_inputs if how.inputs is None else self._given(how.inputs)
+        if len(s) < how.steps:
+            whose = "its held-out part has" if how.inputs is None else "you gave"
+            raise CrugError(f"{self.name!r}: {how.steps} steps need as many inputs; {whose} {len(s)}")
+        s = np.broadcast_to(s[: how.steps], (len(how.x0), how.steps, s.shape[1]))
+        return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed, s)
 
     def _given(self, inputs: Any) -> np.ndarray:
         """Inputs (T, Q) as the network hears them."""
@@ -228,8 +235,8 @@ class DrivenTask(RecordingTask):
             raise CrugError(f"{self.name!r}: the inputs have values that are not finite")
         return self.input_scale.standardise(s)
 
-    def proof(self, network: Network, number: int, steps: int) -> np.ndarray:
-        return self.roll(network, number, self.test[:1], min(steps, len(self.test_inputs)))
+    def proof(self, network: Network, number: int, steps: int, seed: int | None = None) -> np.ndarray:
+        return super().proof(network, number, min(steps, len(self.test_inputs)), seed)
 
     def remembered(self) -> dict[str, np.ndarray]:
         return {

@@ -132,8 +132,8 @@ FAMILY = Family(
     {subject: _title(subject) for subject in SUBJECTS},
     load,
     sequences=SEQUENCES,
-    presets={"network": {"M": 1024, "P": 512}},
+    presets={"network": {"M": 1024, "P": 512}, "noise": True},
     section="gait",
     listing="gait recordings: " + ", ".join(f"{g}1 ... {g}{n}" for g, n in GROUPS.items()),
 )
-"""The preset is the paper's network, under every method."""
+"""The presets are the paper's network, and noise measured beside it, under every method."""

@@ -11,6 +11,7 @@ import numpy as np
 from crug.core.block import Block, View
 from crug.core.dynamics import run_freely
 from crug.core.network import Network, create, recycle
+from crug.core.noise import roll_out
 from crug.errors import CrugError
 from crug.metrics import against
 from crug.readers.columns import Recording, checked, constant
@@ -18,9 +19,10 @@ from crug.readers.noise import noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import STARTS, AttractorScorer, attractor_score, measured, spread
-from crug.tasks.base import Picture, Score, Scorer, Task
+from crug.tasks.base import Picture, RolloutScorer, Score, Task
 from crug.tasks.timescale import time_scale
-from crug.tasks.windows import Windows, make_windows, window_view
+from crug.tasks.variability import Variability, variability
+from crug.tasks.windows import NOBODY, Windows, make_windows, window_view
 
 FEWEST = 1_000
 """Samples below which nothing can be said about an attractor."""
@@ -62,6 +64,17 @@ class Scale:
 
 
 @dataclass(frozen=True)
+class Rolling:
+    """What is asked of a rollout in a user's model: standardised starts (batch, N), steps, inputs (T, Q) in the user's
+    units, and, for the noise that the recording carries, its seed."""
+
+    x0: np.ndarray
+    steps: int
+    inputs: Any = None
+    seed: int | None = None
+
+
+@dataclass(frozen=True)
 class RecordingTask(Task):
     """A recording of an autonomous system.
 
@@ -95,13 +108,17 @@ class RecordingTask(Task):
     ) -> Windows:
         return make_windows(network, feeders, self.train, settings, rng, self.breaks)
 
-    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> Scorer:
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
         return AttractorScorer(self.train, self.rollout, settings.starts)
 
-    def evaluate(self, network: Network, number: int) -> Score:
+    def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test data against these."""
-        rollouts = run_freely(network.task_system(number), spread(self.test, STARTS), *self.rollout)
-        return measured(self.test, rollouts)
+        system, noise = network.task_system(number), network.noises[number]
+        return measured(self.test, roll_out(system, spread(self.test, STARTS), self.rollout, noise, seed))
+
+    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
+        scorer = self.scorer(network, NOBODY, settings)
+        return variability(network.task_system(number), self.train, self.breaks, scorer)
 
     def worst(self) -> Score:
         """Divergent by every measure that such data have."""
@@ -173,7 +190,8 @@ class RecordingTask(Task):
     def suggests(self) -> dict[str, Any]:
         """The settings that follow from the recording itself."""
         interval, window = time_scale(self.train, self.breaks)
-        return {"training": {"interval": interval, "window": window, "batches": BATCHES, "starts": LEARNING_STARTS}}
+        training = {"interval": interval, "window": window, "batches": BATCHES, "starts": LEARNING_STARTS}
+        return {"noise": True, "training": training}
 
     @property
     def input_columns(self) -> tuple[str, ...]:
@@ -189,15 +207,15 @@ class RecordingTask(Task):
         """How long a rollout is where nobody says."""
         return ROLLED
 
-    def roll(self, network: Network, number: int, x0: np.ndarray, steps: int, inputs: Any = None) -> np.ndarray:
-        """Rollouts (batch, steps, N) of task `number` of the network from standardised observations x0 (batch, N)."""
-        if inputs is not None:
+    def roll(self, network: Network, number: int, how: Rolling) -> np.ndarray:
+        """Rollouts (batch, steps, N) of task `number` of the network, standardised."""
+        if how.inputs is not None:
             raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
-        return run_freely(network.task_system(number), x0, steps)
+        return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed)
 
-    def proof(self, network: Network, number: int, steps: int) -> np.ndarray:
-        """A rollout from where the test part begins."""
-        return run_freely(network.task_system(number), self.test[:1], steps)
+    def proof(self, network: Network, number: int, steps: int, seed: int | None = None) -> np.ndarray:
+        """A rollout from where the test part begins; with a seed, under the noise that the task carries."""
+        return self.roll(network, number, Rolling(self.test[:1], steps, seed=seed))
 
     def remembered(self) -> dict[str, np.ndarray]:
         """What a model keeps to score it again."""

@@ -24,12 +24,18 @@ Select = Annotated[
     Field(description="which checkpoint is kept: the best by its attractor on the training data, or the last"),
 ]
 
+Noisy = Annotated[
+    bool,
+    Field(description="whether tasks carry noise for their rollouts, where that helps; measured beside those without"),
+]
+
 
 class RunSettings(Section):
     """What every method is given."""
 
     epochs: Annotated[int, Field(ge=1, description="epochs a task")] = 2000
     select: Select = "best"
+    noise: Noisy = False
     network: NetworkSettings = NetworkSettings()
     training: TrainingSettings = TrainingSettings()
     trials: TrialSettings = TrialSettings()

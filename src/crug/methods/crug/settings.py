@@ -14,9 +14,10 @@ PATH_USUAL: Given = {"epochs": 4000, "training": {"optimiser": "radam", "lr": 3e
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 PATH_PRESETS: Mapping[str, Given] = {
     "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}},
-    "gait": {"training": {"batches": 31}},
+    "gait": {"training": {"batches": 31, "interval": 8}},
 }
-"""What it trains with on the cognitive tasks and on gait: four steps, a pass over a subject, are too few for a rung."""
+"""What it trains with on the cognitive tasks and on gait: four steps, a pass over a subject, are too few for a rung,
+and 16 steps of a stride cannot be foreseen from six columns that show so little of it."""
 BOTH: Given = {"select": "best", "training": {"range_weight": 100.0}}
 
 

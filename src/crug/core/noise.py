@@ -1,0 +1,101 @@
+"""Rollouts with the variability of life: noise on the readouts, of a kind that depends on where they are.
+
+No deterministic network has the small differences from stride to stride or from beat to beat. A task may carry a
+`Noise`: the state space in regions, each with the covariance of what the network, corrected at every step, failed to
+foresee there. In a rollout every step adds a draw of it to the readouts, which never leave the range that was observed
+by more than a little: a rollout under noise cannot run away through them.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jaxtyping import Array, Float, Float32
+
+from crug.core.dynamics import Numbers, System, one_step, run_freely, run_under
+
+
+class Noise(NamedTuple):
+    """Of one task, in its standardised units."""
+
+    centres: Float32[Numbers, "K N"]  # of the regions: the nearest one counts
+    factors: Float32[Numbers, "K N N"]  # a draw in region k is factors[k] times N independent normal numbers
+    low: Float32[Numbers, " N"]
+    high: Float32[Numbers, " N"]
+
+    def scaled(self, scale: float) -> "Noise":
+        """So many times as strong."""
+        return self._replace(factors=np.float32(scale) * self.factors)
+
+
+def roll_out(
+    system: System,
+    x0: np.ndarray,
+    rollout: tuple[int, int],
+    noise: Noise | None = None,
+    seed: int | None = None,
+    inputs: np.ndarray | None = None,
+) -> np.ndarray:
+    """What the readouts do from observations x0 (batch, N), under inputs (batch, T, Q) if there are any, and under
+    noise if there is any and a seed: (batch, steps - skip, N), where `rollout` are the steps and how many of the first
+    are dropped.
+
+    The noise of row i follows from the seed and i alone, not from how many rows there are.
+    """
+    steps, skip = rollout
+    if noise is None or seed is None:
+        if inputs is None:
+            return run_freely(system, x0, steps, skip)
+        return run_under(system, x0, inputs[:, :steps])[:, skip:]
+    z0 = system.start(x0)
+    given = np.zeros((len(z0), steps, 0), np.float32) if inputs is None else np.asarray(inputs, np.float32)
+    channels = min(given.shape[2], system.C.shape[1])  # other tasks of the network may have more or fewer
+    system = system._replace(C=system.C[:, :channels])
+    pushes = given[:, :steps, :channels].swapaxes(0, 1)
+    return np.asarray(_disturbed(system, noise, z0, pushes, jax.random.key(seed))[skip:]).swapaxes(0, 1)
+
+
+@jax.jit
+def _disturbed(
+    system: System, noise: Noise, z0: Float[Array, "batch n"], inputs: Float[Array, "T batch Q"], key: Array
+) -> Float[Array, "T batch N"]:
+    W_t, C_t, readout = system.W.T, system.C.T, system.readout
+    rows = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(z0)))
+    squares = (noise.centres**2).sum(axis=1)
+    draw = jax.vmap(lambda row, t: jax.random.normal(jax.random.fold_in(row, t), noise.low.shape), (0, None))
+
+    def one(z, item):
+        t, s = item
+        z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
+        x = z[:, readout]
+        region = jnp.argmin(squares - 2 * x @ noise.centres.T, axis=1)
+        x = x + jnp.einsum("bij,bj->bi", noise.factors[region], draw(rows, t))
+        x = jnp.clip(x, noise.low, noise.high)
+        return z.at[:, readout].set(x), x
+
+    return lax.scan(one, z0, (jnp.arange(len(inputs)), inputs))[1]
+
+
+def foreseen(system: System, x: np.ndarray, inputs: np.ndarray | None = None) -> np.ndarray:
+    """What the network expects next at every sample of x (T, N) under inputs (T, Q) if there are any, corrected by each
+    of them: (T, N), row t foresees x[t + 1]."""
+    s = np.zeros((len(x), 0), np.float32) if inputs is None else np.asarray(inputs, np.float32)
+    channels = min(s.shape[1], system.C.shape[1])
+    start = system.start(x[:1])[0]
+    system = system._replace(C=system.C[:, :channels])
+    return np.asarray(_corrected(system, start, np.asarray(x, np.float32), s[:, :channels]))
+
+
+@jax.jit
+def _corrected(system: System, z0: Float[Array, " n"], x: Float[Array, "T N"], inputs: Float[Array, "T Q"]):
+    W_t, C_t, readout = system.W.T, system.C.T, system.readout
+
+    def one(z, item):
+        x_t, s = item
+        z = z.at[readout].set(x_t)
+        z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
+        return z, z[readout]
+
+    return lax.scan(one, z0, (x, inputs))[1]

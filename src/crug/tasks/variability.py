@@ -1,0 +1,106 @@
+"""How a recording differs from its network's foresight: noise for its rollouts, as strong as does them good.
+
+The network is corrected at every sample of the training part; what it still fails to foresee is put down by region of
+the state space, because a foot that touches the ground is not as variable as one in the air. Of that, corrected at
+every step, a rollout usually needs a part only. Which part is chosen by the score that chooses checkpoints, on the
+training part; where none is clearly better than no noise, or the network fails with it too, there is none.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.cluster.vq import kmeans2
+
+from crug.core.dynamics import System
+from crug.core.noise import Noise, foreseen
+from crug.tasks.base import FAR, RolloutScorer
+
+REGIONS, EACH, FEWEST = 32, 50, 4
+"""Most regions of the state space; samples a column that each has on average; and at the least, to say anything."""
+THINNED = 20_000
+"""Most samples by which the regions are found."""
+SETTLING = 100
+"""Steps after which hidden units no longer show how a trajectory was begun."""
+BEYOND = 0.3
+"""Standard deviations by which a rollout under noise may leave the observed range."""
+SCALES = (0.15, 0.3, 0.5, 0.7, 1.0)
+HELPS = 0.05
+"""Noise is kept where it lowers the rank by this much, and by this part of it."""
+
+
+@dataclass(frozen=True)
+class Variability:
+    """The noise that a task is to carry, which part of what is not foreseen it is, and the ranks of rollouts on the
+    training part without it and with it."""
+
+    noise: Noise
+    scale: float
+    without: float
+    rank: float
+
+
+def variability(
+    system: System, x: np.ndarray, breaks: Sequence[int], scorer: RolloutScorer, inputs: np.ndarray | None = None
+) -> Variability | None:
+    """The noise that brings rollouts of a system closest to its recording x (T, N), which is several trajectories where
+    there are `breaks`; None where it does not help."""
+    without = scorer.judged(system, None).rank
+    noise = unforeseen(system, x, breaks, inputs)
+    if noise is None:
+        return None
+    best, worse = (without, 0.0), 0
+    for scale in SCALES:
+        rank = scorer.judged(system, noise.scaled(scale)).rank
+        worse = 0 if rank < best[0] else worse + 1
+        best = min(best, (rank, scale))
+        if worse == 2:
+            break
+    rank, scale = best
+    if not rank < min(without - HELPS, (1 - HELPS) * without, scorer.floor + FAR):
+        return None
+    return Variability(noise.scaled(scale), scale, without, rank)
+
+
+def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> Noise | None:
+    """All that a system, corrected at every sample of x (T, N), does not foresee, as noise; None where hidden units run
+    away under so much correction."""
+    expected = foreseen(system, x, inputs)[:-1]
+    if not np.isfinite(expected).all():
+        return None
+    settled = np.concatenate([_settled(a, b) for a, b in itertools.pairwise((0, *breaks, len(x)))])
+    expected, missed = expected[settled], np.asarray(x[1:] - expected)[settled]
+    centres, factors = _by_region(expected.astype(np.float64), missed.astype(np.float64))
+    low, high = x.min(axis=0) - BEYOND, x.max(axis=0) + BEYOND
+    return Noise(*(np.asarray(part, np.float32) for part in (centres, factors, low, high)))
+
+
+def _settled(begin: int, end: int) -> np.ndarray:
+    """Of a trajectory, the samples whose next one can fairly be foreseen."""
+    return np.arange(begin + min(SETTLING, (end - begin) // 2), end - 1)
+
+
+def _by_region(expected: np.ndarray, missed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The centres (K, N) of regions and a factor (K, N, N) of the covariance in each. Where there are too few samples
+    for one, nothing is drawn."""
+    T, N = missed.shape
+    count = min(REGIONS, max(1, T // (EACH * N)))
+    some = expected[:: max(1, T // THINNED)]
+    centres, _ = kmeans2(some, count, rng=np.random.default_rng(0), minit="++", missing="warn")
+    squares = (centres**2).sum(axis=1)
+    region = np.concatenate([np.argmin(squares - 2 * x @ centres.T, axis=1) for x in np.array_split(expected, 50)])
+    factors = np.zeros((count, N, N))
+    for k in range(count):
+        if (region == k).sum() >= FEWEST * N:
+            factors[k] = _factor(missed[region == k])
+    return centres, factors
+
+
+def _factor(missed: np.ndarray) -> np.ndarray:
+    """A matrix that makes draws of the covariance of `missed` (T, N) from independent ones, also where columns are
+    functions of each other."""
+    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(missed.T)))
+    return vectors * np.sqrt(np.maximum(values, 0))

@@ -1,0 +1,69 @@
+"""Rollouts under noise: the same seed is the same bits, the range holds, and what is not foreseen is what was added."""
+
+import numpy as np
+import pytest
+
+from crug.core.dynamics import System, floors, run_freely, run_under
+from crug.core.noise import Noise, foreseen, roll_out
+
+WIDE = np.full(2, 1e3, np.float32)
+
+
+def system(n=6, inputs=0):
+    """A network that turns its two readouts slowly, beside hidden units that follow them."""
+    rng = np.random.default_rng(0)
+    W = (0.1 * rng.normal(size=(n, n))).astype(np.float32)
+    c, s = 0.98 * np.cos(0.2), 0.98 * np.sin(0.2)
+    W[:2], W[:2, :2] = 0, [[c, -s], [s, c]]
+    a = np.zeros(n, np.float32)
+    C = rng.normal(size=(n, inputs)).astype(np.float32)
+    encoder = rng.normal(size=(n, 2)).astype(np.float32)
+    return System(a, W, C, np.zeros(n, np.float32), floors(np.arange(n) >= 4), encoder, np.array([0, 1]))
+
+
+def noise(factor=0.1):
+    """Stronger where the first readout is positive."""
+    factors = factor * np.stack([np.eye(2), 3 * np.eye(2)])
+    centres = np.array([[-1, 0], [1, 0]])
+    return Noise(*(np.asarray(part, np.float32) for part in (centres, factors, -WIDE, WIDE)))
+
+
+X0 = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+
+
+def test_same_seed_same_bits_however_many_rows():
+    three = roll_out(system(), X0, (500, 100), noise(), seed=4)
+    assert three.shape == (3, 400, 2)
+    assert np.array_equal(three, roll_out(system(), X0, (500, 100), noise(), seed=4))
+    np.testing.assert_allclose(three[:2], roll_out(system(), X0[:2], (500, 100), noise(), seed=4), atol=1e-5)
+    assert not np.array_equal(three, roll_out(system(), X0, (500, 100), noise(), seed=5))
+    assert not np.array_equal(three[0], three[1])
+
+
+@pytest.mark.parametrize("inputs", [None, np.random.default_rng(1).normal(size=(3, 80, 2))])
+def test_without_noise_or_seed_it_runs_freely(inputs):
+    s = system(inputs=2)
+    free = run_freely(s, X0, 60, 10) if inputs is None else run_under(s, X0, inputs[:, :60])[:, 10:]
+    for given, seed in ((None, None), (None, 3), (noise(), None)):
+        assert np.array_equal(roll_out(s, X0, (60, 10), given, seed, inputs), free)
+    still = roll_out(s, X0, (60, 10), noise(0.0), 3, inputs)
+    np.testing.assert_allclose(still, free, atol=1e-4)
+    assert np.abs(roll_out(s, X0, (60, 10), noise(), 3, inputs) - free).max() > 0.1
+
+
+def test_readouts_stay_in_the_range_however_strong_the_noise():
+    low, high = np.array([-0.5, -0.2], np.float32), np.array([0.7, 0.3], np.float32)
+    strong = noise(50.0)._replace(low=low, high=high)
+    out = roll_out(system(), X0, (2_000, 0), strong, seed=0)
+    assert (out >= low).all()
+    assert (out <= high).all()
+
+
+def test_what_is_not_foreseen_is_the_noise_that_was_added():
+    s = system()
+    x = roll_out(s, X0[:1], (40_000, 100), noise(), seed=0)[0]
+    expected = foreseen(s, x)[:-1]
+    missed = x[1:] - expected
+    right = expected[:, 0] > 0
+    np.testing.assert_allclose(missed[right].std(axis=0), 0.3, rtol=0.03)
+    np.testing.assert_allclose(missed[~right].std(axis=0), 0.1, rtol=0.03)

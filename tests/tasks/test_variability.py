@@ -1,0 +1,186 @@
+"""Noise that a recording carries: found where it varies and nowhere else, and kept like all else that is learned."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import crug
+from crug.cli import app
+from crug.core.network import with_noise
+from crug.core.noise import Noise
+from crug.errors import CrugError
+from crug.runs import store
+from crug.runs.verify import verify
+from crug.tasks.attractor import AttractorScorer
+from crug.tasks.base import Score
+from crug.tasks.variability import unforeseen, variability
+from waves import QUICK, START, wave
+
+
+def cycle(samples: int = 6_000, noise: float = 0.05, seed: int = 0) -> np.ndarray:
+    """A rhythm whose strength wanders: noise drives a radius that returns to 1."""
+    rng, x = np.random.default_rng(seed), np.zeros((samples, 2))
+    x[0] = 1, 0
+    turn = np.array([[np.cos(0.15), -np.sin(0.15)], [np.sin(0.15), np.cos(0.15)]])
+    for t in range(samples - 1):
+        x[t + 1] = turn @ (x[t] * (1 + 0.1 * (1 - np.hypot(*x[t])))) + noise * rng.standard_normal(2)
+    return x
+
+
+@pytest.fixture(scope="module")
+def model():
+    """A recording that varies, between two that do not."""
+    model = crug.Model(units=64, seed=0, settings=START)
+    model.learn(wave(), "before", 0.1, **QUICK)
+    model.learn(cycle(), "cycle", 0.1, smooth=False, epochs=120, progress=False)
+    return model.learn(wave(3, 1.7), "after", 0.1, **QUICK)
+
+
+def test_a_recording_that_varies_carries_noise_that_helps(model):
+    found = model.learned("cycle").noisy
+    assert found.scale > 0
+    assert found.rank < 0.8 * found.without
+    still, varied = model.score("cycle"), model.score("cycle", noise=True)
+    assert varied["d_stsp"] < 0.6 * still["d_stsp"]
+    assert varied == found.own
+    radius = np.hypot(*model.rollout("cycle", 4_000, noise=True)[500:].T)
+    truth = np.hypot(*cycle().T)
+    assert radius.std() == pytest.approx(truth.std(), rel=0.4)
+    assert np.hypot(*model.rollout("cycle", 4_000)[500:].T).std() < 0.5 * truth.std()
+
+
+def test_one_that_does_not_vary_carries_none(model):
+    assert model.learned("after").noisy is None
+    with pytest.raises(CrugError, match="carries no noise"):
+        model.rollout("after", 10, noise=True)
+    with pytest.raises(CrugError, match="carries no noise"):
+        model.score("after", noise=True)
+
+
+def test_the_noise_is_kept_to_the_bit(model, tmp_path):
+    rolled = model.rollout("cycle", 200, noise=True, seed=3)
+    assert not np.array_equal(rolled, model.rollout("cycle", 200, noise=True, seed=4))
+    model.save(tmp_path / "lab.crug")
+    again = crug.load(tmp_path / "lab.crug")
+    shorter = crug.load(tmp_path / "lab.crug").remove("before")
+    for other in (again, again.extract("cycle"), shorter, again.grow(8)):
+        assert np.array_equal(other.rollout("cycle", 200, noise=True, seed=3), rolled)
+        assert all(other.verify().values())
+
+
+def test_verify_sees_changed_noise(model):
+    number = model.tasks.index("cycle")
+    changed = crug.Model.restored(model.seed, model.settings, model.network, model.recordings)
+    changed.network = with_noise(model.network, number, model.network.noises[number].scaled(1.001))
+    assert changed.verify() == {"before": True, "cycle": False, "after": True}
+
+
+def test_asked_for_without_noise_there_is_none():
+    model = crug.Model(units=32, seed=0, settings={**START, "noise": False})
+    model.learn(cycle(2_000), "cycle", 0.1, smooth=False, **QUICK)
+    assert model.learned("cycle").noisy is None
+    assert not any(name.startswith("noise") for name in model.arrays())
+
+
+def test_on_the_command_line(model, tmp_path):
+    model.save(lab := tmp_path / "lab.crug")
+
+    def crug_(*args: object) -> str:
+        return CliRunner().invoke(app, [str(arg) for arg in args], catch_exceptions=False).output
+
+    crug_("rollout", lab, "cycle", "--steps", 50, "--noise", "--seed", 2, "--out", tmp_path / "a.npy")
+    assert np.array_equal(np.load(tmp_path / "a.npy"), model.rollout("cycle", 50, noise=True, seed=2))
+    crug_("rollout", lab, "cycle", "--steps", 50, "--out", tmp_path / "b.npy")
+    assert np.array_equal(np.load(tmp_path / "b.npy"), model.rollout("cycle", 50))
+    scores = json.loads(crug_("score", lab, "--json"))
+    assert scores["cycle"]["noise"]["d_stsp"] == pytest.approx(model.score("cycle", noise=True)["d_stsp"])
+    assert "noise" not in scores["after"]
+    assert "with noise" in crug_("score", lab, "cycle")
+
+
+def test_a_run_measures_both_and_its_rollouts_without_noise_are_the_same_bits(tmp_path, monkeypatch):
+    monkeypatch.setattr("crug.tasks.variability.FAR", 20.0)  # of a network that has learned next to nothing
+    quick: dict[str, Any] = {"epochs": 60, "network": {"M": 32, "P": 16}, "path": {"start": 12}}
+    quick["training"] = {"batches": 4}
+    plain = crug.run(["lorenz"], out=tmp_path / "plain", **quick)
+    noisy = crug.run(["lorenz"], out=tmp_path / "noisy", noise=True, **quick)
+    assert noisy.tasks[0].final == plain.tasks[0].final
+    assert not plain.tasks[0].noisy
+    assert noisy.tasks[0].noisy["d_stsp"] < noisy.tasks[0].final["d_stsp"]
+    line, same = next(verify(tmp_path / "noisy"))
+    assert same
+    assert "half of them under noise" in line
+    arrays = store.read_arrays(file := tmp_path / "noisy" / "network.safetensors")
+    store.write_arrays(file, {**arrays, "noise.0.factors": 2 * arrays["noise.0.factors"]})
+    assert not next(verify(tmp_path / "noisy"))[1]
+
+
+# how it is found
+
+
+class Judge(AttractorScorer):
+    """Ranks by the strength of the noise, as told."""
+
+    def __init__(self, ranks: dict[float, float], whole: float):
+        self.ranks, self.whole, self.seen = ranks, whole, []
+        self.floor = 0.0
+
+    def judged(self, system, noise):
+        scale = 0.0 if noise is None else round(float(noise.factors[0, 0, 0] / self.whole), 2)
+        self.seen.append(scale)
+        return Score({}, self.ranks[scale], 0.0)
+
+
+def judged(model, ranks) -> tuple[Any, list[float]]:
+    number = model.tasks.index("cycle")
+    system, x = model.network.task_system(number), model.recordings[number].scale.standardise(cycle())
+    judge = Judge(ranks, strength(unforeseen(system, x, ()))[0, 0, 0])
+    return variability(system, x, (), judge), judge.seen
+
+
+def strength(noise: Noise | None) -> np.ndarray:
+    assert noise is not None
+    return np.asarray(noise.factors)
+
+
+def test_the_best_scale_is_taken_and_the_search_stops_when_it_gets_worse(model):
+    found, seen = judged(model, {0: 1.0, 0.15: 0.9, 0.3: 0.5, 0.5: 0.7, 0.7: 0.6, 1: 0.1})
+    assert (found.scale, found.without, found.rank) == (0.3, 1.0, 0.5)
+    assert seen == [0.0, 0.15, 0.3, 0.5, 0.7]
+
+
+def test_what_hardly_helps_is_left_out(model):
+    assert judged(model, {0: 1.0, 0.15: 0.97, 0.3: 0.96, 0.5: 0.98, 0.7: 0.99, 1: 1.0})[0] is None
+    assert judged(model, {0: 0.10, 0.15: 0.09, 0.3: 0.08, 0.5: 0.07, 0.7: 0.06, 1: 0.06})[0] is None
+    assert judged(model, {0: np.inf, 0.15: np.inf, 0.3: np.inf, 0.5: np.inf, 0.7: 1.0, 1: 1.0})[0] is None
+
+
+def test_a_network_that_fails_does_so_under_noise(model):
+    ranks = {0: 20.0, 0.15: 15.0, 0.3: 10.0, 0.5: 5.0, 0.7: 4.0, 1: 3.5}
+    assert judged(model, ranks)[0] is None
+    assert judged(model, {**ranks, 1: 2.5})[0].rank == 2.5
+
+
+def test_a_network_that_correction_drives_away_has_no_noise(model):
+    number = model.tasks.index("cycle")
+    system = model.network.task_system(number)
+    hidden = ~np.isin(np.arange(len(system.a)), system.readout)
+    x = model.recordings[number].scale.standardise(cycle())
+    assert unforeseen(system._replace(a=np.where(hidden, np.float32(3), system.a)), x, ()) is None
+
+
+def test_trajectories_are_not_foreseen_across_their_breaks(model):
+    """The jump from one to the next is not noise."""
+    number = model.tasks.index("cycle")
+    system, scale = model.network.task_system(number), model.recordings[number].scale
+    parts = [scale.standardise(cycle(400, seed=i)) for i in range(20)]
+    x = np.concatenate([part if i % 2 else part[::-1] for i, part in enumerate(parts)])
+    x[::400] += 50  # each begins far away
+
+    def strongest(breaks):
+        return np.abs(strength(unforeseen(system, x, breaks))).max()
+
+    assert strongest(range(400, 8_000, 400)) < 0.1 * strongest(())
