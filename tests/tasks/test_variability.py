@@ -114,7 +114,7 @@ def test_a_run_measures_both_and_its_rollouts_without_noise_are_the_same_bits(tm
     assert same
     assert "half of them under noise" in line
     arrays = store.read_arrays(file := tmp_path / "noisy" / "network.safetensors")
-    store.write_arrays(file, {**arrays, "noise.0.factors": 2 * arrays["noise.0.factors"]})
+    store.write_arrays(file, {**arrays, "noise.0.draws": 2 * arrays["noise.0.draws"]})
     assert not next(verify(tmp_path / "noisy"))[1]
 
 
@@ -129,7 +129,7 @@ class Judge(AttractorScorer):
         self.floor = 0.0
 
     def judged(self, system, noise):
-        scale = 0.0 if noise is None else round(float(noise.factors[0, 0, 0] / self.whole), 2)
+        scale = 0.0 if noise is None else round(float(noise.draws[0, 0, 0] / self.whole), 2)
         self.seen.append(scale)
         return Score({}, self.ranks[scale], 0.0)
 
@@ -143,7 +143,7 @@ def judged(model, ranks) -> tuple[Any, list[float]]:
 
 def strength(noise: Noise | None) -> np.ndarray:
     assert noise is not None
-    return np.asarray(noise.factors)
+    return np.asarray(noise.draws)
 
 
 def test_the_best_scale_is_taken_and_the_search_stops_when_it_gets_worse(model):

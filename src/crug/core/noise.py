@@ -1,9 +1,9 @@
 """Rollouts with the variability of life: noise on the readouts, of a kind that depends on where they are.
 
 No deterministic network has the small differences from stride to stride or from beat to beat. A task may carry a
-`Noise`: the state space in regions, each with the covariance of what the network, corrected at every step, failed to
-foresee there. In a rollout every step adds a draw of it to the readouts, which never leave the range that was observed
-by more than a little: a rollout under noise cannot run away through them.
+`Noise`: the state space in regions, each with a sample of what the network, corrected at every step, failed to foresee
+there. In a rollout every step adds one of these to the readouts, which never leave the range that was observed by more
+than a little: a rollout under noise cannot run away through them.
 """
 
 from typing import NamedTuple
@@ -21,13 +21,13 @@ class Noise(NamedTuple):
     """Of one task, in its standardised units."""
 
     centres: Float32[Numbers, "K N"]  # of the regions: the nearest one counts
-    factors: Float32[Numbers, "K N N"]  # a draw in region k is factors[k] times N independent normal numbers
+    draws: Float32[Numbers, "K L N"]  # in region k, one of draws[k] is added
     low: Float32[Numbers, " N"]
     high: Float32[Numbers, " N"]
 
     def scaled(self, scale: float) -> "Noise":
         """So many times as strong."""
-        return self._replace(factors=np.float32(scale) * self.factors)
+        return self._replace(draws=np.float32(scale) * self.draws)
 
 
 def roll_out(
@@ -64,15 +64,15 @@ def _disturbed(
     W_t, C_t, readout = system.W.T, system.C.T, system.readout
     rows = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(z0)))
     squares = (noise.centres**2).sum(axis=1)
-    draw = jax.vmap(lambda row, t: jax.random.normal(jax.random.fold_in(row, t), noise.low.shape), (0, None))
+    count = noise.draws.shape[1]
+    draw = jax.vmap(lambda row, t: jax.random.randint(jax.random.fold_in(row, t), (), 0, count), (0, None))
 
     def one(z, item):
         t, s = item
         z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
         x = z[:, readout]
         region = jnp.argmin(squares - 2 * x @ noise.centres.T, axis=1)
-        x = x + jnp.einsum("bij,bj->bi", noise.factors[region], draw(rows, t))
-        x = jnp.clip(x, noise.low, noise.high)
+        x = jnp.clip(x + noise.draws[region, draw(rows, t)], noise.low, noise.high)
         return z.at[:, readout].set(x), x
 
     return lax.scan(one, z0, (jnp.arange(len(inputs)), inputs))[1]

@@ -17,10 +17,12 @@ from scipy.cluster.vq import kmeans2
 
 from crug.core.dynamics import System
 from crug.core.noise import Noise, foreseen
+from crug.tasks.attractor import spread
 from crug.tasks.base import FAR, RolloutScorer
 
-REGIONS, EACH, FEWEST = 32, 50, 4
-"""Most regions of the state space; samples a column that each has on average; and at the least, to say anything."""
+REGIONS, EACH, FEWEST, DRAWS = 100, 50, 10, 64
+"""Most regions of the state space; samples that each has on average, and at the least to say anything; and how many of
+them are kept. They are drawn from as they are: what is not foreseen has far heavier tails than normal numbers have."""
 THINNED = 20_000
 """Most samples by which the regions are found."""
 SETTLING = 100
@@ -73,9 +75,9 @@ def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.
         return None
     settled = np.concatenate([_settled(a, b) for a, b in itertools.pairwise((0, *breaks, len(x)))])
     expected, missed = expected[settled], np.asarray(x[1:] - expected)[settled]
-    centres, factors = _by_region(expected.astype(np.float64), missed.astype(np.float64))
+    centres, draws = _by_region(expected.astype(np.float64), missed.astype(np.float64))
     low, high = x.min(axis=0) - BEYOND, x.max(axis=0) + BEYOND
-    return Noise(*(np.asarray(part, np.float32) for part in (centres, factors, low, high)))
+    return Noise(*(np.asarray(part, np.float32) for part in (centres, draws, low, high)))
 
 
 def _settled(begin: int, end: int) -> np.ndarray:
@@ -84,23 +86,17 @@ def _settled(begin: int, end: int) -> np.ndarray:
 
 
 def _by_region(expected: np.ndarray, missed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centres (K, N) of regions and a factor (K, N, N) of the covariance in each. Where there are too few samples
-    for one, nothing is drawn."""
+    """The centres (K, N) of regions, and of what was missed in each (K, DRAWS, N), evenly over time and without its
+    mean: noise is not to mend the network. Where a region has too few samples to tell, nothing is drawn."""
     T, N = missed.shape
-    count = min(REGIONS, max(1, T // (EACH * N)))
+    count = min(REGIONS, max(1, T // EACH))
     some = expected[:: max(1, T // THINNED)]
-    centres, _ = kmeans2(some, count, rng=np.random.default_rng(0), minit="++", missing="warn")
+    centres, _ = kmeans2(some, count, rng=np.random.default_rng(0), minit="++")
     squares = (centres**2).sum(axis=1)
     region = np.concatenate([np.argmin(squares - 2 * x @ centres.T, axis=1) for x in np.array_split(expected, 50)])
-    factors = np.zeros((count, N, N))
+    draws = np.zeros((count, DRAWS, N))
     for k in range(count):
-        if (region == k).sum() >= FEWEST * N:
-            factors[k] = _factor(missed[region == k])
-    return centres, factors
-
-
-def _factor(missed: np.ndarray) -> np.ndarray:
-    """A matrix that makes draws of the covariance of `missed` (T, N) from independent ones, also where columns are
-    functions of each other."""
-    values, vectors = np.linalg.eigh(np.atleast_2d(np.cov(missed.T)))
-    return vectors * np.sqrt(np.maximum(values, 0))
+        if (region == k).sum() >= FEWEST:
+            draws[k] = spread(missed[region == k], DRAWS)
+            draws[k] -= draws[k].mean(axis=0)
+    return centres, draws
