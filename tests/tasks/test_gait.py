@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import mannwhitneyu
 
 from crug.errors import CrugError
 from crug.methods import find
-from crug.metrics import MixtureReference
+from crug.metrics import MixtureReference, quartiles
 from crug.report.gait import by_group, forgetting, joint_against_groups
 from crug.runs.plan import Plan
 from crug.runs.result import Result, TaskResult
@@ -135,8 +136,6 @@ def fake(sequence, seed, scores, units) -> Result:
 
 
 def test_joint_against_groups_with_p_values_and_relative_forgetting():
-    from scipy.stats import mannwhitneyu
-
     joint = [fake("gait", s, {"control1": 1.0 + s, "control2": 2.0 + s, "als1": 9.0}, 10) for s in range(3)]
     group = [fake("gait-control", s, {"control1": 3.0 + s, "control2": 4.0 + s}, 20) for s in range(3)]
     assert joint_against_groups(joint) is None
@@ -146,8 +145,9 @@ def test_joint_against_groups_with_p_values_and_relative_forgetting():
     assert cells[0] == ["Control", "all"]
     ours, theirs = ([1.1 * (a + s) for s in range(3) for a in pair] for pair in ((1, 2), (3, 4)))
     assert cells[3][0] == f"{mannwhitneyu(ours, theirs).pvalue:.2g}"
-    assert (cells[4][0], cells[5][0]) == ("22", "42")
-    assert forgetting(joint) == pytest.approx(10)
+    assert (cells[4], cells[5]) == (["22+0-0"] * 2, ["42+0-0"] * 2)
+    assert cells[6] == [f"{mannwhitneyu([22] * 3, [42] * 3).pvalue:.2g}"] * 2
+    assert [forgetting(run) for run in joint] == pytest.approx([10] * 3)
 
 
 def test_medians_over_the_subjects_of_each_group_and_then_over_seeds():
@@ -156,8 +156,24 @@ def test_medians_over_the_subjects_of_each_group_and_then_over_seeds():
     table = by_group({"crug": runs})
     assert table is not None
     cells = {str(column.header): next(iter(column.cells)) for column in table.columns}
-    assert set(cells) == {"", "Control", "ALS", "all", "D_H", "units", "forgetting"}
+    assert set(cells) == {"", "Control", "ALS", "all", "D_H", "units", "forgetting %"}
     assert str(cells["Control"]).startswith(f"{1.1 * 4:.2f}+")
     assert str(cells["all"]).startswith(f"{1.1 * (4 + 11) / 2:.2f}+")
-    assert (cells["units"], cells["forgetting"]) == ("44", "+10.0 %")
+    assert (cells["D_H"], cells["units"], cells["forgetting %"]) == ("0.100+0.000-0.000", "44+0-0", "10.0+0.0-0.0")
     assert by_group({"crug": [*runs, fake("vlrc", 0, {"lorenz": 1.0}, 10)]}) is None
+
+
+def test_kinds_side_by_side_with_p_values_and_what_noise_makes_of_them():
+    scores = {"control1": 1.0, "control2": 3.0, "als1": 20.0}
+    plain = [fake("gait", s, {name: score + s for name, score in scores.items()}, 10) for s in range(3)]
+    other = [fake("gait", s, {name: score + 5 * s for name, score in scores.items()}, 10) for s in range(3)]
+    noisy = [row.model_copy(update={"noisy": {"d_stsp": 0.5, "d_h": 0.2}}) for row in other[0].tasks[:2]]
+    other[0] = other[0].model_copy(update={"tasks": [*noisy, other[0].tasks[2]]})
+    table = by_group({"none": plain, "l2": other})
+    assert table is not None
+    cells = {str(column.header): list(column.cells) for column in table.columns}
+    medians = [0.5, 1.1 * 8, 1.1 * 13]  # of the first run, two of three subjects are under noise
+    assert cells["all, noise"][1] == f"{quartiles(medians):.2f}"
+    assert cells["all, noise"][0] == cells["all"][0]
+    ours, theirs = ([row.final["d_stsp"] for run in runs for row in run.tasks] for runs in (plain, other))
+    assert cells["p"] == ["", f"{mannwhitneyu(ours, theirs).pvalue:.2g}"]

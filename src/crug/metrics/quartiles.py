@@ -13,12 +13,15 @@ class Quartiles(NamedTuple):
     median: float
     high: float
 
-    def __str__(self) -> str:
+    def __format__(self, digits: str) -> str:
         """As the paper writes it: median, up to the upper quartile, down to the lower; a dagger for an infinite one."""
         if not np.isfinite(self.median):
             return "div."
-        above = f"+{self.high - self.median:.2f}" if np.isfinite(self.high) else "†"
-        return f"{self.median:.2f}{above}-{self.median - self.low:.2f}"
+        above = f"+{self.high - self.median:{digits}}" if np.isfinite(self.high) else "†"
+        return f"{self.median:{digits}}{above}-{self.median - self.low:{digits}}"
+
+    def __str__(self) -> str:
+        return f"{self:.2f}"
 
 
 def quartiles(values: Sequence[float]) -> Quartiles:

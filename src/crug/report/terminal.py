@@ -66,18 +66,22 @@ def overall_label(name: str) -> str:
 
 def table(result: Result) -> Table:
     """The result of one run: for every task the first measure right after its own training and at the end, the other
-    measures at the end; and overall."""
+    measures at the end, the first two also under noise where tasks carry some; and overall."""
     main, *others = names_of([result])
     labels = [MEASURES[name].label for name in (main, *others)]
     title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
-    out = new_table(title, "task", f"{labels[0]} own", "final", *labels[1:], "linear", "ReLU", wrap=True)
+    noisy = (main, *others)[:2] if any(row.noisy for row in result.tasks) else ()
+    noise = (f"{MEASURES[name].label}, noise" for name in noisy)
+    out = new_table(title, "task", f"{labels[0]} own", "final", *labels[1:], *noise, "linear", "ReLU", wrap=True)
     for row in result.tasks:
         measures = (shown(row.own, main), *(shown(row.final, name) for name in (main, *others)))
-        out.add_row(row.name, *measures, str(row.units["linear"]), str(row.units["relu"]))
+        under = (shown(row.noisy, name) for name in noisy)
+        out.add_row(row.name, *measures, *under, str(row.units["linear"]), str(row.units["relu"]))
     totals = [str(sum(row.units[kind] for row in result.tasks)) for kind in ("linear", "relu")]
     out.add_section()
     overall = (shown(result.overall, name) for name in (main, *others))
-    out.add_row(overall_label(main), "", *overall, *(("", "") if result.shared else totals), style="bold")
+    blank = [""] * len(noisy)
+    out.add_row(overall_label(main), "", *overall, *blank, *(("", "") if result.shared else totals), style="bold")
     out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
     return out
 
