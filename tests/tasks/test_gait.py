@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import mannwhitneyu
 
+from crug.core.network import create, share, with_noise
+from crug.core.noise import Noise
 from crug.errors import CrugError
 from crug.methods import find
 from crug.metrics import MixtureReference, quartiles
+from crug.report.figures import drawn
 from crug.report.gait import by_group, forgetting, joint_against_groups
 from crug.runs.plan import Plan
 from crug.runs.result import Result, TaskResult
@@ -94,6 +97,30 @@ def test_lags_are_a_setting_that_is_checked_and_stored():
     assert settings.model_dump(mode="json")["gait"] == {"lags": [3, 6]}
     with pytest.raises(CrugError, match=r"gait\.lags"):
         find("crug").Settings.resolve("gait", {"gait.lags": [0, 2]})
+
+
+def walking(noise: float) -> np.ndarray:
+    """Two feet in turns, as a network sees them."""
+    t = np.arange(2_000)[:, None]
+    steps = np.tanh(3 * np.sin(2 * np.pi * t / 80 + np.pi * np.arange(6)))
+    return steps + noise * np.random.default_rng(0).standard_normal(steps.shape)
+
+
+def test_the_figure_shows_every_subject_stride_by_stride():
+    x, units = walking(0.05), np.arange(6)
+    tasks = [gait.GaitTask(f"s{i}", f"Subject {i}", x, x, 1 / 75) for i in range(6)]
+    still = {"a": np.zeros(6), "W": np.zeros((6, 6)), "C": np.zeros((6, 0)), "h": np.zeros(6)}
+    network = share(create(16, 8, 6, np.random.default_rng(0)), units, [units] * 6, still)
+    noise = Noise(x[:1].astype("f"), 0.3 * x[None, :64].astype("f"), x.min(0).astype("f"), x.max(0).astype("f"))
+    network = with_noise(network, 1, noise)
+    pictures = [task.picture(network, i) for i, task in enumerate(tasks)]
+    assert ["noisy" in picture.parts for picture in pictures] == [False, True, False, False, False, False]
+    figure = drawn(pictures)["strides"]
+    titles = [ax.get_title() for ax in figure.axes if ax.get_title()]
+    assert len(titles) == 12
+    assert titles[0].startswith("Subject 0: data 1.07 ± 0.0")  # 80 samples at 75 Hz
+    assert "network no strides" in titles
+    assert sum("with noise" in title for title in titles) == 1
 
 
 def test_a_folder_without_the_database_is_refused(tmp_path):

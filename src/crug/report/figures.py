@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from crug.core.network import from_arrays
 from crug.metrics import MEASURES
 from crug.model import Model
+from crug.report.palette import MODEL, THIRD, TRUTH
+from crug.report.strides import stride_pictures
 from crug.runs import store
 from crug.runs.result import Learned, Result
 from crug.tasks import load
 from crug.tasks.base import Picture
 from crug.training.settings import RunSettings
 
-TRUTH, MODEL, THIRD = "#444444", "#c8401e", "#3b6ea5"
 COLOURS = (TRUTH, MODEL, THIRD)
 LAG = 10
 
@@ -203,6 +204,7 @@ DRAWERS: dict[str, Callable[[Sequence[Picture]], Figure]] = {
     "portrait": portraits,
     "trial": trial_pictures,
     "serie": series,
+    "stride": stride_pictures,
 }
 """By kind of picture, what draws several of them."""
 

@@ -15,16 +15,20 @@ import hashlib
 import shutil
 import tempfile
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 from pydantic import Field
 
+from crug.core.network import Network
+from crug.core.noise import roll_out
 from crug.errors import CrugError
 from crug.readers import read, shaped
 from crug.runtime import cache_folder
 from crug.sections import Section
-from crug.tasks.base import Family
+from crug.tasks.base import Family, Picture
 from crug.tasks.recordings import RecordingTask, Scale
 
 GROUPS = {"control": 16, "park": 15, "hunt": 20, "als": 13}
@@ -35,6 +39,8 @@ POOR = ("als4", "als5", "als12", "park11", "park14", "hunt13", "hunt14")
 RATE, CUT, DECIMATE = 300, 20, 4
 TRAIN, TEST = 14_000, 5_000
 ROLLOUT = 12_500, 5_000
+TRANSIENT = 1_000
+"""Steps that are not drawn."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {"gait": tuple(f"{group}{i}" for i in (1, 2, 3) for group in GROUPS)} | {
     f"gait-{group}": tuple(f"{group}{i}" for i in (1, 2, 3)) for group in GROUPS
@@ -50,7 +56,22 @@ class GaitSettings(Section):
     ] = (1, 2)
 
 
-def load(subject: str, seed: int = 0, settings: Section | None = None) -> RecordingTask:
+@dataclass(frozen=True)
+class GaitTask(RecordingTask):
+    """A subject: a recording that is looked at stride by stride."""
+
+    def picture(self, network: Network, number: int) -> Picture:
+        """The test part, and as much of a rollout from where it begins: without noise, and under it where there is
+        some."""
+        system, noise = network.task_system(number), network.noises[number]
+        steps = TRANSIENT + len(self.test), TRANSIENT
+        parts = {"truth": self.test, "network": roll_out(system, self.test[:1], steps)[0], "dt": np.array(self.dt)}
+        if noise is not None:
+            parts["noisy"] = roll_out(system, self.test[:1], steps, noise, seed=0)[0]
+        return Picture("stride", self.title, parts, self.columns)
+
+
+def load(subject: str, seed: int = 0, settings: Section | None = None) -> GaitTask:
     """A subject as a task; its data do not depend on a seed."""
     lags = settings.lags if isinstance(settings, GaitSettings) else GaitSettings().lags
     if subject in POOR:
@@ -62,7 +83,7 @@ def load(subject: str, seed: int = 0, settings: Section | None = None) -> Record
     scale = Scale.of(x[:TRAIN])
     train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
     dt, columns = DECIMATE / RATE, recording.columns
-    return RecordingTask(subject, _title(subject), train, test, dt, rollout=ROLLOUT, columns=columns)
+    return GaitTask(subject, _title(subject), train, test, dt, rollout=ROLLOUT, columns=columns)
 
 
 def _title(subject: str) -> str:
