@@ -128,7 +128,7 @@ class Judge(AttractorScorer):
         self.ranks, self.whole, self.seen = ranks, whole, []
         self.floor = 0.0
 
-    def judged(self, system, noise):
+    def varied(self, system, noise):
         scale = 0.0 if noise is None else round(float(noise.draws[0, 0, 0] / self.whole), 2)
         self.seen.append(scale)
         return Score({}, self.ranks[scale], 0.0)
@@ -147,19 +147,19 @@ def strength(noise: Noise | None) -> np.ndarray:
 
 
 def test_the_best_scale_is_taken_and_the_search_stops_when_it_gets_worse(model):
-    found, seen = judged(model, {0: 1.0, 0.15: 0.9, 0.3: 0.5, 0.5: 0.7, 0.7: 0.6, 1: 0.1})
+    found, seen = judged(model, {0: 1.0, 0.15: 0.9, 0.3: 0.5, 0.45: 0.7, 0.6: 0.6, 0.8: 0.1, 1: 0.1})
     assert (found.scale, found.without, found.rank) == (0.3, 1.0, 0.5)
-    assert seen == [0.0, 0.15, 0.3, 0.5, 0.7]
+    assert seen == [0.0, 0.15, 0.3, 0.45, 0.6]
 
 
 def test_what_hardly_helps_is_left_out(model):
-    assert judged(model, {0: 1.0, 0.15: 0.97, 0.3: 0.96, 0.5: 0.98, 0.7: 0.99, 1: 1.0})[0] is None
-    assert judged(model, {0: 0.10, 0.15: 0.09, 0.3: 0.08, 0.5: 0.07, 0.7: 0.06, 1: 0.06})[0] is None
-    assert judged(model, {0: np.inf, 0.15: np.inf, 0.3: np.inf, 0.5: np.inf, 0.7: 1.0, 1: 1.0})[0] is None
+    assert judged(model, {0: 1.0, 0.15: 0.97, 0.3: 0.96, 0.45: 0.98, 0.6: 0.99})[0] is None
+    assert judged(model, {0: 0.10, 0.15: 0.09, 0.3: 0.08, 0.45: 0.07, 0.6: 0.06, 0.8: 0.06, 1: 0.06})[0] is None
+    assert judged(model, {0: np.inf, 0.15: np.inf, 0.3: np.inf, 0.45: 1.0, 0.6: 1.0})[0] is None
 
 
 def test_a_network_that_fails_does_so_under_noise(model):
-    ranks = {0: 20.0, 0.15: 15.0, 0.3: 10.0, 0.5: 5.0, 0.7: 4.0, 1: 3.5}
+    ranks = {0: 20.0, 0.15: 15.0, 0.3: 10.0, 0.45: 5.0, 0.6: 4.5, 0.8: 4.0, 1: 3.5}
     assert judged(model, ranks)[0] is None
     assert judged(model, {**ranks, 1: 2.5})[0].rank == 2.5
 

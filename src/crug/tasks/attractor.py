@@ -88,12 +88,21 @@ class AttractorScorer(RolloutScorer):
     rollout : steps of a rollout, and how many of the first are dropped.
     starts : how many rollouts.
     pieces : how many pieces.
+    breaks : where a new trajectory begins in x.
     """
 
     names = ("d_stsp", "d_h")
 
-    def __init__(self, x: np.ndarray, rollout: tuple[int, int], starts: int = STARTS, pieces: int = 5):
+    def __init__(
+        self,
+        x: np.ndarray,
+        rollout: tuple[int, int],
+        starts: int = STARTS,
+        pieces: int = 5,
+        breaks: Sequence[int] = (),
+    ):
         x = np.asarray(x, np.float64)
+        self.stretch = max(np.split(x, list(breaks)), key=len)
         length = self.length = min(SPECTRUM, len(x) // pieces)
         self.steps, self.skip = rollout
         self.x0 = spread(x, starts).astype(np.float32)
@@ -106,9 +115,22 @@ class AttractorScorer(RolloutScorer):
         others = [twice[(i + 1) * length : (i + 1) * length + rest] for i in range(pieces)]
         self.floor = self.mean(others, own=True).rank
 
-    def judged(self, system: System, noise: Noise | None) -> Score:
-        generated = roll_out(system, self.x0, (self.steps, self.skip), noise, JUDGED)
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        generated = self.run(system_of(network, block, effective))
         return self.mean(generated) if np.isfinite(generated).all() else DIVERGENT
+
+    def varied(self, system: System, noise: Noise | None) -> Score:
+        """Here the spectrum is that of the longest stretch without a break. How a rhythm varies shows in the width of
+        spectral lines, which pieces do not resolve."""
+        whole = power_spectrum(self.stretch)
+        steps = max(self.steps, self.skip + len(self.stretch))
+        generated = roll_out(system, self.x0, (steps, self.skip), noise, JUDGED)
+        if not np.isfinite(generated).all():
+            return DIVERGENT
+        found = self.mean(g[: self.steps - self.skip] for g in generated)
+        spectra = [power_spectrum(g[: len(self.stretch)]) for g in generated]
+        d_h = float(np.median([min(1.0, spectral_distance(whole, one)) for one in spectra]))
+        return attractor_score({**found.values, "d_h": d_h})
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
         watched = len(block.feeders) + np.arange(len(block.members))

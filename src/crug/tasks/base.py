@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 import jax
 import numpy as np
 
-from crug.core.block import Block, Fixed, Params, View, reordered, seen_as, system_of
+from crug.core.block import Block, Fixed, Params, View, reordered, seen_as
 from crug.core.dynamics import System
 from crug.core.network import Network
 from crug.core.noise import Noise
@@ -88,14 +88,11 @@ class Scorer(ABC):
 
 
 class RolloutScorer(Scorer):
-    """Judges what runs, as a block or not, and also under noise."""
+    """Judges rollouts, and also how they vary."""
 
     @abstractmethod
-    def judged(self, system: System, noise: Noise | None) -> Score:
-        """The score of a system's rollouts, under noise if there is any."""
-
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
-        return self.judged(system_of(network, block, effective), None)
+    def varied(self, system: System, noise: Noise | None) -> Score:
+        """The score of a system's rollouts by which noise is chosen, under noise if there is any."""
 
 
 class WorstOf(Scorer):

@@ -106,7 +106,10 @@ class ResponseScorer(RolloutScorer):
     def __init__(self, stretches: Stretches):
         self.stretches = stretches
 
-    def judged(self, system: System, noise: Noise | None) -> Score:
+    def score(self, network: Network, block: Block, effective: Params) -> Score:
+        return self.varied(system_of(network, block, effective), None)
+
+    def varied(self, system: System, noise: Noise | None) -> Score:
         found = self.stretches.score(self.stretches.run(system, noise, JUDGED))
         return replace(found, values={name: found[name] for name in self.names})
 

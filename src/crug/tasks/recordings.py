@@ -109,7 +109,7 @@ class RecordingTask(Task):
         return make_windows(network, feeders, self.train, settings, rng, self.breaks)
 
     def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
-        return AttractorScorer(self.train, self.rollout, settings.starts)
+        return AttractorScorer(self.train, self.rollout, settings.starts, breaks=self.breaks)
 
     def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test data against these."""

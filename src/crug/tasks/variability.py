@@ -29,7 +29,7 @@ SETTLING = 100
 """Steps after which hidden units no longer show how a trajectory was begun."""
 BEYOND = 0.3
 """Standard deviations by which a rollout under noise may leave the observed range."""
-SCALES = (0.15, 0.3, 0.5, 0.7, 1.0)
+SCALES = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0)
 HELPS = 0.05
 """Noise is kept where it lowers the rank by this much, and by this part of it."""
 
@@ -50,13 +50,13 @@ def variability(
 ) -> Variability | None:
     """The noise that brings rollouts of a system closest to its recording x (T, N), which is several trajectories where
     there are `breaks`; None where it does not help."""
-    without = scorer.judged(system, None).rank
+    without = scorer.varied(system, None).rank
     noise = unforeseen(system, x, breaks, inputs)
     if noise is None:
         return None
     best, worse = (without, 0.0), 0
     for scale in SCALES:
-        rank = scorer.judged(system, noise.scaled(scale)).rank
+        rank = scorer.varied(system, noise.scaled(scale)).rank
         worse = 0 if rank < best[0] else worse + 1
         best = min(best, (rank, scale))
         if worse == 2:
