@@ -77,6 +77,20 @@ def test_opens_a_larger_block_where_the_knee_is_above():
     assert 50 <= history[chosen].units <= 56
 
 
+def test_teaches_gently_where_all_else_is_far_off():
+    gentle = {"path": {"again": 1, "gently": [0.2, 0.35]}}
+    history, chosen = walk(lambda n, _: 2.0 if n == 40 else 8.0, epochs=9_000, **gentle)
+    opened = [(o.phase.size, o.phase.forcing.get("strength")) for o in history if o.phase.kind == "open"]
+    assert opened == [(32, None), (64, None), (32, None), (48, 0.2), (48, 0.35)]
+    for outcome in history:
+        if outcome.phase.begin is not None:  # what began gently goes on so
+            assert outcome.phase.forcing == history[outcome.phase.begin].phase.forcing
+    first = next(o.phase.forcing for o in history if o.phase.forcing)
+    assert first == {"interval": 1, "strength": 0.2, "window": 400}
+    near, _ = walk(lambda n, _: 0.5, **gentle)
+    assert not any(o.phase.forcing for o in near)
+
+
 def test_opens_the_first_size_anew_where_a_larger_block_does_not_help():
     history, chosen = walk(lambda n, attempt: 0.3 if n < 40 and n >= 11 and attempt else 8.0)
     assert [o.phase.size for o in history if o.phase.kind == "open"] == [32, 64, 32]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
 from crug.runs.result import NOISE_SEED, Learned, Noisy
-from crug.tasks.base import Task, WorstOf
+from crug.tasks.base import Data, Task, WorstOf
 from crug.training.epochs import Recipe, Rules
 from crug.training.phases import Course, Outcome, outcome, run_phase
 
@@ -80,7 +81,14 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     if not isinstance(opening, Opening):
         raise CrugError(f"{method.name}: open returned {type(opening).__name__}, not an Opening")
     block, _ = open_block(a.network, opening)
-    data = a.task.data(a.network, opening.feeders, training, generator(a.seed, Stream.WINDOWS, a.number))
+
+    def make(forcing: Mapping[str, int | float]) -> Data:
+        """What the task is trained on, with a forcing other than the usual."""
+        settings = training.model_copy(update=dict(forcing))
+        made = a.task.data(a.network, opening.feeders, settings, generator(a.seed, Stream.WINDOWS, a.number))
+        return made if made.count or not forcing else make({})  # no trajectory is as long as its windows
+
+    data = make({})
     recipe = Recipe.of(training, a.task.samples)
     rehearsals = method.rehearse(a)
     others = tuple(r.task.view(a.network, block, r.readout, r.examples, training) for r in rehearsals)
@@ -94,7 +102,8 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     if joint := [(r, view) for r, view in zip(rehearsals, others, strict=True) if r.scored]:
         scorer = WorstOf(scorer, [_scored(a, opening, training, r, view) for r, view in joint])
     rules = Rules(method.objective, recipe)
-    course = Course(a.network, opening, data, rules, scorer, others, method.recall(a.memory, block))
+    recalled = method.recall(a.memory, block)
+    course = Course(a.network, opening, data, rules, scorer, others, recalled, make)
     return course, Hints(a.number, len(a.sequence), opening.size, a.task.dim, scorer.floor, recipe.batches)
 
 

@@ -8,7 +8,7 @@ whatever the method's objective put around them is absorbed, as at commitment.
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -38,7 +38,8 @@ class Phase:
     `begin` is the number of the earlier phase whose kept network it starts from; None opens fresh units. `size` is how
     many units the block has: drawn when it opens, or pressed down to, one least important unit after another, in the
     first part of the phase. Checkpoints are scored after `score_from` of the epochs, every `score_every` epochs;
-    `select` says whether the best or the last of them is kept. `controls` are numbers for the method's objective.
+    `select` says whether the best or the last of them is kept. `controls` are numbers for the method's objective,
+    `forcing` settings of training by which the phase departs from the task's: interval, strength, window.
     """
 
     kind: str
@@ -51,6 +52,7 @@ class Phase:
     score_from: float = 0.5
     score_every: int = 16
     select: str = "best"
+    forcing: Mapping[str, int | float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -109,7 +111,7 @@ class Progress:
 @dataclass(frozen=True)
 class Course:
     """What stays the same through all phases of a task. `others` are further tasks to train on, `recalled` what the
-    objective is given besides the phase's numbers."""
+    objective is given besides the phase's numbers. `make` makes the data of a phase with a forcing of its own."""
 
     network: Network
     opening: Opening
@@ -118,6 +120,11 @@ class Course:
     scorer: Scorer
     others: tuple[View, ...] = ()
     recalled: Controls = field(default_factory=dict)
+    make: Callable[[Mapping[str, int | float]], Any] | None = None
+
+    def data_of(self, phase: Phase) -> Any:
+        """What a phase is trained on."""
+        return self.make(phase.forcing) if phase.forcing and self.make else self.data
 
     @property
     def objective(self) -> Objective:
@@ -165,6 +172,7 @@ def run_phase(
     """Run `progress` to the end of the phase. `watch` is called after every chunk, and told every minute or so that it
     is time to save."""
     saved = time.monotonic()
+    course = replace(course, data=course.data_of(phase))
     while progress.epoch < phase.epochs:
         began = time.monotonic()
         _press(course, phase, progress, key)

@@ -5,7 +5,10 @@ a rung that is worse, try the sizes between it and the last good one, always fro
 not end the walk, and the rungs are densest where quality breaks. Where even the opened block is far from what the data
 allow, a block of twice the size is opened instead, as long as that helps. Where it does not, the first size is opened
 anew: near a bifurcation a network as good as any other in its error may lock into a periodic window, and the next one
-need not. At the end the smallest good size settles once more, for longer.
+need not. Last, a recording may vary in ways that no network foresees, and every network that is taught to follow it
+strictly becomes a cycle. Taught gently, pulled to the data a little at every step over longer windows, some keep
+an irregularity of their own; many become unstable instead, so these are tried only where all else is far off. At the
+end the smallest good size settles once more, for longer.
 
 The walk is a pure function of the outcomes so far, so an interrupted run takes the same path again.
 """
@@ -13,7 +16,7 @@ The walk is a pure function of the outcomes so far, so an interrupted run takes 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from crug.methods.base import Hints
 from crug.methods.crug.price import ungated
@@ -23,15 +26,18 @@ from crug.training.phases import Outcome, Phase
 FAR, HELPED = 6, 0.8
 """All is far off when the best score is this many tolerances above the floor; a block has helped when it brings the
 score down to this part."""
+LONGER = 2
+"""Windows of gentle teaching are this much longer: how a small pull adds up shows late."""
 GATE_LR = 5e-3
 """Of the gates of L0 transfer: the path has no others, and they decide while a block is open."""
 
 
 @dataclass(frozen=True)
 class Open:
-    """A step of the walk: open fresh units."""
+    """A step of the walk: open fresh units; with a strength, they are taught gently."""
 
     size: int
+    strength: float | None = None
 
 
 @dataclass(frozen=True)
@@ -55,26 +61,29 @@ def next_phase(settings: CrugSettings, history: Sequence[Outcome], hints: Hints)
     step = _walk(path, history, hints) if room else None
     if step is None:
         best = choose(path, history)
-        return _settling(settings, "final", Press(best, history[best].units), path.final)
+        return _settling(settings, "final", Press(best, history[best].units), history)
+    if isinstance(step, Press):
+        return _settling(settings, "rung", step, history)
     return _phase(settings, step, hints)
 
 
-def _phase(settings: CrugSettings, step: Open | Press, hints: Hints) -> Phase:
-    if isinstance(step, Press):
-        return _settling(settings, "rung", step, settings.path.rung)
+def _phase(settings: CrugSettings, step: Open, hints: Hints) -> Phase:
     s, t = settings, settings.training
     length = max(1, round(s.path.open * s.epochs))
     size = max(min(max(step.size, 2 * hints.dim), hints.available), hints.dim)
     controls = ungated(s.transfer.price, t.gate_lr or GATE_LR)
+    gently = {} if step.strength is None else {"interval": 1, "strength": step.strength, "window": LONGER * t.window}
     # the rate need not fall far: the rungs below start again from settle_lr
-    return Phase("open", length, t.lr, t.lr / 30, size=size, controls=controls, select=s.select)
+    return Phase("open", length, t.lr, t.lr / 30, size=size, controls=controls, select=s.select, forcing=gently)
 
 
-def _settling(settings: CrugSettings, kind: str, step: Press, part: float) -> Phase:
-    s = settings
-    length = max(1, round(part * s.epochs))
+def _settling(settings: CrugSettings, kind: str, step: Press, history: Sequence[Outcome]) -> Phase:
+    """What a phase kept, pressed to a size and settled; it is taught on as it was before."""
+    s, before = settings, history[step.begin].phase
+    length = max(1, round((s.path.final if kind == "final" else s.path.rung) * s.epochs))
     rates, controls = (s.path.settle_lr, s.training.lr_end), ungated(s.transfer.price)
-    return Phase(kind, length, *rates, begin=step.begin, size=step.size, controls=controls, select=s.select)
+    begun = Phase(kind, length, *rates, begin=step.begin, size=step.size, controls=controls, select=s.select)
+    return replace(begun, forcing=before.forcing)
 
 
 def _walk(path: PathSettings, history: Sequence[Outcome], hints: Hints) -> Open | Press | None:
@@ -88,8 +97,12 @@ def _walk(path: PathSettings, history: Sequence[Outcome], hints: Hints) -> Open 
         helped = opened == 0 or min(ranks[opened:]) < HELPED * min(ranks[:opened])
         if helped and 2 * width <= hints.available:
             return Open(2 * width)
-        if sum(o.phase.kind == "open" and o.units <= history[0].units for o in history) <= path.again:
+        strict = [o for o in history if o.phase.kind == "open" and not o.phase.forcing]
+        if sum(o.units <= history[0].units for o in strict) <= path.again:
             return Open(history[0].units)
+        gentle = sum(o.phase.kind == "open" for o in history) - len(strict)
+        if gentle < len(path.gently) and hints.dim:
+            return Open(3 * history[0].units // 2, path.gently[gentle])
     anchor = smallest_good(path, history)
     size = history[anchor].units
     tried = [o.units for o in history if o.units < size]

@@ -14,10 +14,11 @@ PATH_USUAL: Given = {"epochs": 4000, "training": {"optimiser": "radam", "lr": 3e
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 PATH_PRESETS: Mapping[str, Given] = {
     "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}},
-    "gait": {"training": {"batches": 31, "interval": 8}},
+    "gait": {"training": {"batches": 31, "interval": 8}, "path": {"again": 0, "gently": (0.2, 0.35)}},
 }
 """What it trains with on the cognitive tasks and on gait: four steps, a pass over a subject, are too few for a rung,
-and 16 steps of a stride cannot be foreseen from six columns that show so little of it."""
+and 16 steps of a stride cannot be foreseen from six columns that show so little of it. Strides vary, so blocks are
+opened gently rather than anew."""
 BOTH: Given = {"select": "best", "training": {"range_weight": 100.0}}
 
 
@@ -55,6 +56,10 @@ class PathSettings(Section):
     settle_lr: Annotated[float, Field(gt=0, description="learning rate at the start of a rung")] = 1e-2
     tries: Annotated[int, Field(ge=1, description="attempts at one size")] = 2
     again: Annotated[int, Field(ge=0, description="times that the first block is opened anew if all is far off")] = 2
+    gently: Annotated[
+        tuple[Annotated[float, Field(gt=0, le=1)], ...],
+        Field(description="strengths of forcing at every step with which blocks are opened if all is still far off"),
+    ] = ()
     most: Annotated[int | None, Field(ge=4, description="no task gets more units than that; none: no limit")] = None
 
 
