@@ -78,8 +78,8 @@ def test_opens_a_larger_block_where_the_knee_is_above():
 
 
 def test_teaches_gently_where_all_else_is_far_off():
-    gentle = {"path": {"again": 1, "gently": [0.2, 0.35]}}
-    history, chosen = walk(lambda n, _: 2.0 if n == 40 else 8.0, epochs=9_000, **gentle)
+    gentle: dict[str, Any] = {"path": {"again": 1, "gently": [0.2, 0.35]}}
+    history, _ = walk(lambda n, _: 2.0 if n == 40 else 8.0, epochs=9_000, **gentle)
     opened = [(o.phase.size, o.phase.forcing.get("strength")) for o in history if o.phase.kind == "open"]
     assert opened == [(32, None), (64, None), (32, None), (48, 0.2), (48, 0.35)]
     for outcome in history:

@@ -281,7 +281,7 @@ def test_errors_say_what_there_is(learned, tmp_path):
         crug.Model(settings={"pathh": {}})
     with pytest.raises(CrugError, match="given by units and relu"):
         crug.Model(settings={"network.M": 64})
-    assert crug.Model(settings={"path.start": 8}).settings == START
+    assert crug.Model(settings={"path.start": 8}).settings == {"path": {"start": 8}}
 
 
 def test_a_few_short_trajectories_do_not_shorten_the_windows_of_the_others():

@@ -33,7 +33,7 @@ def cycle(samples: int = 6_000, noise: float = 0.05, seed: int = 0) -> np.ndarra
 @pytest.fixture(scope="module")
 def model():
     """A recording that varies, between two that do not."""
-    model = crug.Model(units=64, seed=0, settings=START)
+    model = crug.Model(units=64, seed=0, settings={**START, "noise": True})
     model.learn(wave(), "before", 0.1, **QUICK)
     model.learn(cycle(), "cycle", 0.1, smooth=False, epochs=120, progress=False)
     return model.learn(wave(3, 1.7), "after", 0.1, **QUICK)
@@ -79,10 +79,11 @@ def test_verify_sees_changed_noise(model):
 
 
 def test_asked_for_without_noise_there_is_none():
-    model = crug.Model(units=32, seed=0, settings={**START, "noise": False})
+    model = crug.Model(units=32, seed=0, settings=START)
     model.learn(cycle(2_000), "cycle", 0.1, smooth=False, **QUICK)
     assert model.learned("cycle").noisy is None
     assert not any(name.startswith("noise") for name in model.arrays())
+    assert crug.Model().prepared(cycle(2_000), "cycle").task.suggests()["noise"]  # where nothing is said
 
 
 def test_on_the_command_line(model, tmp_path):
