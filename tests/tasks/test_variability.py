@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 import crug
 from crug.cli import app
+from crug.core.dynamics import System, floors
 from crug.core.network import with_noise
-from crug.core.noise import Noise
+from crug.core.noise import Noise, foreseen
 from crug.errors import CrugError
 from crug.runs import store
 from crug.runs.verify import verify
@@ -165,6 +166,21 @@ def test_a_network_that_fails_does_so_under_noise(model):
     assert judged(model, {**ranks, 1: 2.5})[0].rank == 2.5
 
 
+def test_a_network_that_stands_little_correction_is_corrected_a_little():
+    """A hidden unit that grows unless the readout gives way to it: put back on the data, it runs away."""
+    W, zero = np.array([[0.3, -0.5], [1.0, 0.2]], np.float32), np.zeros(2, np.float32)
+    a = np.array([0.0, 1.0], np.float32)
+    system = System(a, W, np.zeros((2, 0), np.float32), zero, floors(zero > 0), np.ones((2, 1), "f"), np.array([0]))
+    rng, z = np.random.default_rng(0), np.zeros(2)
+    x = np.empty((4_000, 1))
+    for t in range(len(x)):
+        z = a * z + W @ z + [0.1 * rng.standard_normal(), 0]
+        x[t] = z[0]
+    assert not np.isfinite(foreseen(system, x)).all()
+    assert np.isfinite(foreseen(system, x, 0.1)).all()
+    assert 0.001 < strength(unforeseen(system, x, ())).std() < 0.1
+
+
 def test_a_network_that_correction_drives_away_has_no_noise(model):
     number = model.tasks.index("cycle")
     system = model.network.task_system(number)
@@ -184,4 +200,4 @@ def test_trajectories_are_not_foreseen_across_their_breaks(model):
     def strongest(breaks):
         return np.abs(strength(unforeseen(system, x, breaks))).max()
 
-    assert strongest(range(400, 8_000, 400)) < 0.1 * strongest(())
+    assert strongest(range(400, 8_000, 400)) < 0.2 * strongest(())

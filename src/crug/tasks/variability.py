@@ -1,9 +1,9 @@
 """How a recording differs from its network's foresight: noise for its rollouts, as strong as does them good.
 
-The network is corrected at every sample of the training part; what it still fails to foresee is put down by region of
-the state space, because a foot that touches the ground is not as variable as one in the air. Of that, corrected at
-every step, a rollout usually needs a part only. Which part is chosen by the score that chooses checkpoints, on the
-training part; where none is clearly better than no noise, or the network fails with it too, there is none.
+The network is corrected at every sample of the training part, as strongly as lets it foresee the next one best. What it
+is corrected by is put down by region of the state space, because a foot that touches the ground is not as variable as
+one in the air. Of that a rollout usually needs a part only. Which part is chosen by the score that chooses checkpoints,
+on the training part; where none is clearly better than no noise, or the network fails with it too, there is none.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ SETTLING = 100
 """Steps after which hidden units no longer show how a trajectory was begun."""
 BEYOND = 0.3
 """Standard deviations by which a rollout under noise may leave the observed range."""
+STRENGTHS = (1.0, 0.5, 0.2, 0.1)
+"""Of correction. Networks that were taught gently may not stand the full one."""
 SCALES = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0)
 HELPS = 0.05
 """Noise is kept where it lowers the rank by this much, and by this part of it."""
@@ -68,14 +70,19 @@ def variability(
 
 
 def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> Noise | None:
-    """All that a system, corrected at every sample of x (T, N), does not foresee, as noise; None where hidden units run
-    away under so much correction."""
-    expected = foreseen(system, x, inputs)[:-1]
-    if not np.isfinite(expected).all():
-        return None
+    """All that a system is corrected by, where it is at every sample of x (T, N), as noise; None where hidden units run
+    away under any correction."""
     settled = np.concatenate([_settled(a, b) for a, b in itertools.pairwise((0, *breaks, len(x)))])
-    expected, missed = expected[settled], np.asarray(x[1:] - expected)[settled]
-    centres, draws = _by_region(expected.astype(np.float64), missed.astype(np.float64))
+    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    for strength in STRENGTHS:
+        expected = foreseen(system, x, strength, inputs)[:-1].astype(np.float64)
+        missed = (x[1:] - expected)[settled]
+        error = float((missed**2).mean())
+        if np.isfinite(error):
+            found.append((error, expected[settled], strength * missed))
+    if not found:
+        return None
+    centres, draws = _by_region(*min(found, key=lambda one: one[0])[1:])
     low, high = x.min(axis=0) - BEYOND, x.max(axis=0) + BEYOND
     return Noise(*(np.asarray(part, np.float32) for part in (centres, draws, low, high)))
 
