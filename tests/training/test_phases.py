@@ -1,5 +1,6 @@
 """The loop that runs a phase: it recovers from a blow-up, presses to size, and keeps what it is told to."""
 
+import json
 from dataclasses import replace
 
 import jax
@@ -10,6 +11,7 @@ import pytest
 from crug.core.block import Opening
 from crug.core.network import create
 from crug.methods.crug.gates import Gating
+from crug.runs.result import HISTORY
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import AttractorScorer, attractor_score
 from crug.tasks.recordings import STEPS, TRANSIENT
@@ -114,3 +116,28 @@ def test_the_account_that_is_kept_is_that_of_the_network_that_is_kept(course):
     best = min(scored(progress), key=rank)
     assert best.epoch < 64
     assert int(progress.account["steps"]) == best.epoch * RECIPE.batches
+
+
+def test_a_phase_may_have_a_forcing_of_its_own(course):
+    asked = []
+
+    def make(forcing):
+        asked.append(dict(forcing))
+        return replace(course.data, forcing=course.data.forcing._replace(**forcing))
+
+    gentle, pull = replace(course, make=make), {"interval": 1, "strength": 0.3, "window": 60}
+    strict = go(gentle, plain("open", 20, 3e-2, 3e-3))
+    assert not asked
+    gently = go(gentle, plain("open", 20, 3e-2, 3e-3, forcing=pull))
+    assert asked == [pull]
+    assert gently.loss < strict.loss  # what is pulled at every step strays less
+    assert gently.loss == go(gentle, plain("open", 20, 3e-2, 3e-3, forcing=pull)).loss
+
+
+def test_the_forcing_of_a_phase_is_read_back_as_it_was(course):
+    pull = {"interval": 1, "strength": 0.3, "window": 60}
+    progress = go(course, plain("open", 4, 3e-2, 3e-3))
+    history = [outcome(plain("open", 4, 3e-2, 3e-3, forcing=pull), progress)]
+    again = HISTORY.validate_python(json.loads(json.dumps(HISTORY.dump_python(history))))
+    assert again[0].phase.forcing == pull
+    assert [type(value) for value in again[0].phase.forcing.values()] == [int, float, int]

@@ -81,15 +81,16 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     if not isinstance(opening, Opening):
         raise CrugError(f"{method.name}: open returned {type(opening).__name__}, not an Opening")
     block, _ = open_block(a.network, opening)
+    recipe = Recipe.of(training, a.task.samples)
 
     def make(forcing: Mapping[str, int | float]) -> Data:
         """What the task is trained on, with a forcing other than the usual."""
         settings = training.model_copy(update=dict(forcing))
         made = a.task.data(a.network, opening.feeders, settings, generator(a.seed, Stream.WINDOWS, a.number))
-        return made if made.count or not forcing else make({})  # no trajectory is as long as its windows
+        enough = made.count and not (recipe.shuffled and made.count < recipe.batches * recipe.batch)
+        return made if enough or not forcing else make({})  # trajectories may be too short for longer windows
 
     data = make({})
-    recipe = Recipe.of(training, a.task.samples)
     rehearsals = method.rehearse(a)
     others = tuple(r.task.view(a.network, block, r.readout, r.examples, training) for r in rehearsals)
     _check_pool(method, a.task, data.count, recipe)
