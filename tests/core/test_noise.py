@@ -25,7 +25,7 @@ def noise(factor=0.1):
     """Stronger where the first readout is positive."""
     draws = factor * np.random.default_rng(3).normal(size=(2, 64, 2)) * np.array([1, 3])[:, None, None]
     centres = np.array([[-1, 0], [1, 0]])
-    return Noise(*(np.asarray(part, np.float32) for part in (centres, draws, -WIDE, WIDE)))
+    return Noise(*(np.asarray(part, np.float32) for part in (centres, draws, -WIDE, WIDE, 1.0)))
 
 
 X0 = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
@@ -57,6 +57,15 @@ def test_readouts_stay_in_the_range_however_strong_the_noise():
     out = roll_out(system(), X0, (2_000, 0), strong, seed=0)
     assert (out >= low).all()
     assert (out <= high).all()
+
+
+def test_of_what_is_only_measured_the_network_hears_nothing():
+    still = run_freely(system(), X0, 300)
+    seen = roll_out(system(), X0, (300, 0), noise()._replace(heard=np.float32(0)), seed=0)
+    assert np.abs(seen - still).max() < 1.5  # a draw, however long it goes on
+    assert (seen - still).std() > 0.1
+    heard = roll_out(system(), X0, (300, 0), noise(), seed=0)
+    assert np.abs(heard - still).std() > 2 * (seen - still).std()
 
 
 def test_what_is_not_foreseen_is_the_noise_that_was_added():

@@ -111,7 +111,9 @@ def test_the_figure_shows_every_subject_stride_by_stride():
     tasks = [gait.GaitTask(f"s{i}", f"Subject {i}", x, x, 1 / 75) for i in range(6)]
     still = {"a": np.zeros(6), "W": np.zeros((6, 6)), "C": np.zeros((6, 0)), "h": np.zeros(6)}
     network = share(create(16, 8, 6, np.random.default_rng(0)), units, [units] * 6, still)
-    noise = Noise(x[:1].astype("f"), 0.3 * x[None, :64].astype("f"), x.min(0).astype("f"), x.max(0).astype("f"))
+    noise = Noise(
+        x[:1].astype("f"), 0.3 * x[None, :64].astype("f"), x.min(0).astype("f"), x.max(0).astype("f"), np.float32(1)
+    )
     network = with_noise(network, 1, noise)
     pictures = [task.picture(network, i) for i, task in enumerate(tasks)]
     assert ["noisy" in picture.parts for picture in pictures] == [False, True, False, False, False, False]

@@ -139,12 +139,11 @@ class Judge(AttractorScorer):
 def judged(model, ranks) -> tuple[Any, list[float]]:
     number = model.tasks.index("cycle")
     system, x = model.network.task_system(number), model.recordings[number].scale.standardise(cycle())
-    judge = Judge(ranks, strength(unforeseen(system, x, ()))[0, 0, 0])
+    judge = Judge(ranks, strength(unforeseen(system, x, ())[0])[0, 0, 0])
     return variability(system, x, (), judge), judge.seen
 
 
-def strength(noise: Noise | None) -> np.ndarray:
-    assert noise is not None
+def strength(noise: Noise) -> np.ndarray:
     return np.asarray(noise.draws)
 
 
@@ -178,7 +177,10 @@ def test_a_network_that_stands_little_correction_is_corrected_a_little():
         x[t] = z[0]
     assert not np.isfinite(foreseen(system, x)).all()
     assert np.isfinite(foreseen(system, x, 0.1)).all()
-    assert 0.001 < strength(unforeseen(system, x, ())).std() < 0.1
+    process, measured = unforeseen(system, x, ())
+    assert 0.001 < strength(process).std() < strength(measured).std()
+    assert process.heard == 1
+    assert measured.heard < 1
 
 
 def test_a_network_that_correction_drives_away_has_no_noise(model):
@@ -186,7 +188,7 @@ def test_a_network_that_correction_drives_away_has_no_noise(model):
     system = model.network.task_system(number)
     hidden = ~np.isin(np.arange(len(system.a)), system.readout)
     x = model.recordings[number].scale.standardise(cycle())
-    assert unforeseen(system._replace(a=np.where(hidden, np.float32(3), system.a)), x, ()) is None
+    assert unforeseen(system._replace(a=np.where(hidden, np.float32(3), system.a)), x, ()) == []
 
 
 def test_trajectories_are_not_foreseen_across_their_breaks(model):
@@ -198,6 +200,6 @@ def test_trajectories_are_not_foreseen_across_their_breaks(model):
     x[::400] += 50  # each begins far away
 
     def strongest(breaks):
-        return np.abs(strength(unforeseen(system, x, breaks))).max()
+        return np.abs(strength(unforeseen(system, x, breaks)[0])).max()
 
     assert strongest(range(400, 8_000, 400)) < 0.2 * strongest(())

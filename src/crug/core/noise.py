@@ -3,7 +3,8 @@
 No deterministic network has the small differences from stride to stride or from beat to beat. A task may carry a
 `Noise`: the state space in regions, each with a sample of what the network, corrected at every step, failed to foresee
 there. In a rollout every step adds one of these to the readouts, which never leave the range that was observed by more
-than a little: a rollout under noise cannot run away through them.
+than a little: a rollout under noise cannot run away through them. Noise of the system goes on in the network; of noise
+that was only measured, the network itself hears nothing.
 """
 
 from typing import NamedTuple
@@ -24,6 +25,7 @@ class Noise(NamedTuple):
     draws: Float32[Numbers, "K L N"]  # in region k, one of draws[k] is added
     low: Float32[Numbers, " N"]
     high: Float32[Numbers, " N"]
+    heard: Float32[Numbers, ""]  # the part of it that goes on in the network
 
     def scaled(self, scale: float) -> "Noise":
         """So many times as strong."""
@@ -72,8 +74,10 @@ def _disturbed(
         z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
         x = z[:, readout]
         region = jnp.argmin(squares - 2 * x @ noise.centres.T, axis=1)
-        x = jnp.clip(x + noise.draws[region, draw(rows, t)], noise.low, noise.high)
-        return z.at[:, readout].set(x), x
+        added = noise.draws[region, draw(rows, t)]
+        seen = jnp.clip(x + added, noise.low, noise.high)
+        heard = jnp.clip(x + noise.heard * added, noise.low, noise.high)
+        return z.at[:, readout].set(heard), seen
 
     return lax.scan(one, z0, (jnp.arange(len(inputs)), inputs))[1]
 

@@ -2,8 +2,10 @@
 
 The network is corrected at every sample of the training part, as strongly as lets it foresee the next one best. What it
 is corrected by is put down by region of the state space, because a foot that touches the ground is not as variable as
-one in the air. Of that a rollout usually needs a part only. Which part is chosen by the score that chooses checkpoints,
-on the training part; where none is clearly better than no noise, or the network fails with it too, there is none.
+one in the air. Where the recording itself is noisy, a small part of the error makes the best correction, and the rest
+was only measured. Of all that a rollout usually needs a part. Which part is chosen by the score that chooses
+checkpoints, on the training part. Where none is clearly better than no noise, or the network fails with it too, there
+is none.
 """
 
 from __future__ import annotations
@@ -53,38 +55,41 @@ def variability(
     """The noise that brings rollouts of a system closest to its recording x (T, N), which is several trajectories where
     there are `breaks`; None where it does not help."""
     without = scorer.varied(system, None).rank
-    noise = unforeseen(system, x, breaks, inputs)
-    if noise is None:
-        return None
-    best, worse = (without, 0.0), 0
-    for scale in SCALES:
-        rank = scorer.varied(system, noise.scaled(scale)).rank
-        worse = 0 if rank < best[0] else worse + 1
-        best = min(best, (rank, scale))
-        if worse == 2:
-            break
-    rank, scale = best
-    if not rank < min(without - HELPS, (1 - HELPS) * without, scorer.floor + FAR):
-        return None
-    return Variability(noise.scaled(scale), scale, without, rank)
+    found = []
+    for noise in unforeseen(system, x, breaks, inputs):
+        best, worse = (without, 0.0), 0
+        for scale in SCALES:
+            rank = scorer.varied(system, noise.scaled(scale)).rank
+            worse = 0 if rank < best[0] else worse + 1
+            best = min(best, (rank, scale))
+            if worse == 2:
+                break
+        rank, scale = best
+        if rank < min(without - HELPS, (1 - HELPS) * without, scorer.floor + FAR):
+            found.append(Variability(noise.scaled(scale), scale, without, rank))
+    return min(found, key=lambda one: one.rank, default=None)
 
 
-def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> Noise | None:
-    """All that a system is corrected by, where it is at every sample of x (T, N), as noise; None where hidden units run
-    away under any correction."""
+def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> list[Noise]:
+    """What a system does not foresee, where it is corrected at every sample of x (T, N), as noise: first what it was
+    corrected by, as noise of the system; then, where a part of the error makes a better correction than all of it, all
+    of it, of which the network hears that part. Nothing where hidden units run away under any correction."""
     settled = np.concatenate([_settled(a, b) for a, b in itertools.pairwise((0, *breaks, len(x)))])
-    found: list[tuple[float, np.ndarray, np.ndarray]] = []
+    found: list[tuple[float, float, np.ndarray, np.ndarray]] = []
     for strength in STRENGTHS:
         expected = foreseen(system, x, strength, inputs)[:-1].astype(np.float64)
         missed = (x[1:] - expected)[settled]
         error = float((missed**2).mean())
         if np.isfinite(error):
-            found.append((error, expected[settled], strength * missed))
+            found.append((error, strength, expected[settled], missed))
     if not found:
-        return None
-    centres, draws = _by_region(*min(found, key=lambda one: one[0])[1:])
+        return []
+    _, strength, expected, missed = min(found, key=lambda one: one[0])
+    centres, draws = _by_region(expected, missed)
     low, high = x.min(axis=0) - BEYOND, x.max(axis=0) + BEYOND
-    return Noise(*(np.asarray(part, np.float32) for part in (centres, draws, low, high)))
+    kinds = [(strength * draws, 1.0)] + ([(draws, strength)] if strength < 1 else [])
+    parts = ((centres, drawn, low, high, heard) for drawn, heard in kinds)
+    return [Noise(*(np.asarray(part, np.float32) for part in kind)) for kind in parts]
 
 
 def _settled(begin: int, end: int) -> np.ndarray:
