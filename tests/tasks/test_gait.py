@@ -111,9 +111,8 @@ def test_the_figure_shows_every_subject_stride_by_stride():
     tasks = [gait.GaitTask(f"s{i}", f"Subject {i}", x, x, 1 / 75) for i in range(6)]
     still = {"a": np.zeros(6), "W": np.zeros((6, 6)), "C": np.zeros((6, 0)), "h": np.zeros(6)}
     network = share(create(16, 8, 6, np.random.default_rng(0)), units, [units] * 6, still)
-    noise = Noise(
-        x[:1].astype("f"), 0.3 * x[None, :64].astype("f"), x.min(0).astype("f"), x.max(0).astype("f"), np.float32(1)
-    )
+    parts = x[:1], 0.3 * x[None, :64], x.min(axis=0), x.max(axis=0), 1.0
+    noise = Noise(*(np.asarray(part, np.float32) for part in parts))
     network = with_noise(network, 1, noise)
     pictures = [task.picture(network, i) for i, task in enumerate(tasks)]
     assert ["noisy" in picture.parts for picture in pictures] == [False, True, False, False, False, False]

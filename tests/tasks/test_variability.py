@@ -9,8 +9,9 @@ from typer.testing import CliRunner
 
 import crug
 from crug.cli import app
+from crug.core.block import Opening, open_block
 from crug.core.dynamics import System, floors
-from crug.core.network import with_noise
+from crug.core.network import create, with_noise
 from crug.core.noise import Noise, foreseen
 from crug.errors import CrugError
 from crug.runs import store
@@ -177,10 +178,9 @@ def test_a_network_that_stands_little_correction_is_corrected_a_little():
         x[t] = z[0]
     assert not np.isfinite(foreseen(system, x)).all()
     assert np.isfinite(foreseen(system, x, 0.1)).all()
-    process, measured = unforeseen(system, x, ())
-    assert 0.001 < strength(process).std() < strength(measured).std()
-    assert process.heard == 1
-    assert measured.heard < 1
+    process, both, measured = unforeseen(system, x, ())
+    assert 0.001 < strength(process).std() < strength(measured).std() == strength(both).std()
+    assert process.heard == 1 > both.heard > 0 == measured.heard
 
 
 def test_a_network_that_correction_drives_away_has_no_noise(model):
@@ -203,3 +203,31 @@ def test_trajectories_are_not_foreseen_across_their_breaks(model):
         return np.abs(strength(unforeseen(system, x, breaks)[0])).max()
 
     assert strongest(range(400, 8_000, 400)) < 0.2 * strongest(())
+
+
+def test_noise_that_was_only_measured_is_told_from_noise_of_the_system():
+    """The same rhythm, once driven by noise and once measured with it, and a network that has the rhythm itself."""
+    turn = np.array([[np.cos(0.15), -np.sin(0.15)], [np.sin(0.15), np.cos(0.15)]], np.float32)
+    zero = np.zeros(2, np.float32)
+    system = System(zero, turn, np.zeros((2, 0), "f"), zero, floors(zero > 0), np.ones((2, 2), "f"), np.arange(2))
+    t = 0.15 * np.arange(20_000)
+    clean = np.stack([np.cos(t), np.sin(t)], axis=1)
+    measured = clean + 0.1 * np.random.default_rng(0).standard_normal(clean.shape)
+    found = variability(system, measured, (), AttractorScorer(measured, (10_000, 1_000)))
+    assert found is not None
+    assert found.noise.heard == 0
+    assert strength(found.noise).std() == pytest.approx(0.1, rel=0.3)
+    assert variability(system, clean, (), AttractorScorer(clean, (10_000, 1_000))) is None
+
+
+def test_a_checkpoint_is_scored_with_the_noise_that_its_recording_has():
+    t = 0.15 * np.arange(6_000)
+    x = np.stack([np.cos(t), np.sin(t)], axis=1) + 0.1 * np.random.default_rng(0).standard_normal((6_000, 2))
+    network = create(8, 2, 2, np.random.default_rng(0))
+    block, params = open_block(network, Opening(np.arange(2), np.array([], int), np.array([], int), np.array([], int)))
+    turn = np.array([[np.cos(0.15), -np.sin(0.15)], [np.sin(0.15), np.cos(0.15)]])
+    perfect = {**params, "a": 0 * params["a"], "W": params["W"].at[:2, :2].set(turn)}
+    ranks = [
+        AttractorScorer(x, (10_000, 1_000), noisy=noisy).score(network, block, perfect).rank for noisy in (False, True)
+    ]
+    assert ranks[1] < 0.5 * ranks[0]

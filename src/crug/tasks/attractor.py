@@ -14,7 +14,7 @@ import numpy as np
 from crug.core.block import Block, Params, system_of
 from crug.core.dynamics import System, run_freely
 from crug.core.network import Network
-from crug.core.noise import Noise, roll_out
+from crug.core.noise import Noise, foreseen, roll_out
 from crug.metrics import BinnedReference, MixtureReference, against, kl, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SPECTRUM, smoothing
 from crug.metrics.state_space import BINNED
@@ -23,6 +23,9 @@ from crug.tasks.base import RolloutScorer, Score
 STARTS = 5
 JUDGED = 1
 """The seed of the noise under which rollouts are scored while learning."""
+LISTENED, LITTLE = 5_000, 0.2
+"""Samples by which the noise in a recording is told from what its network cannot foresee, and how much that network is
+corrected by each."""
 WEIGHT = 5.0
 """Of D_H beside D_stsp in the rank, so that neither can be sold for the other."""
 
@@ -89,6 +92,8 @@ class AttractorScorer(RolloutScorer):
     starts : how many rollouts.
     pieces : how many pieces.
     breaks : where a new trajectory begins in x.
+    noisy : whether x was measured with noise that it still has. No network has such noise, and without it even a
+        perfect one seems far off.
     """
 
     names = ("d_stsp", "d_h")
@@ -100,8 +105,9 @@ class AttractorScorer(RolloutScorer):
         starts: int = STARTS,
         pieces: int = 5,
         breaks: Sequence[int] = (),
+        noisy: bool = False,
     ):
-        x = np.asarray(x, np.float64)
+        x, self.noisy = np.asarray(x, np.float64), noisy
         self.stretch = max(np.split(x, list(breaks)), key=len)
         length = self.length = min(SPECTRUM, len(x) // pieces)
         self.steps, self.skip = rollout
@@ -116,8 +122,23 @@ class AttractorScorer(RolloutScorer):
         self.floor = self.mean(others, own=True).rank
 
     def score(self, network: Network, block: Block, effective: Params) -> Score:
-        generated = self.run(system_of(network, block, effective))
-        return self.mean(generated) if np.isfinite(generated).all() else DIVERGENT
+        system = system_of(network, block, effective)
+        generated = self.run(system)
+        if not np.isfinite(generated).all():
+            return DIVERGENT
+        plain = self.mean(generated)
+        if not self.noisy or (added := self._measured(system)) is None:
+            return plain
+        drawn = np.random.default_rng(JUDGED).integers(len(added), size=generated.shape[:2])
+        return min(plain, self.mean(generated + added[drawn]), key=lambda score: score.rank)
+
+    def _measured(self, system: System) -> np.ndarray | None:
+        """Samples of the noise (L, N) that the recording has and the system has not: what it does not foresee although
+        it is corrected a little only. None where the full correction does better: then nothing was only measured."""
+        x = self.stretch[:LISTENED]
+        missed = [(x[1:] - foreseen(system, x, strength)[:-1])[len(x) // 10 :] for strength in (1.0, LITTLE)]
+        full, little = (float((one**2).mean()) for one in missed)
+        return missed[1] - missed[1].mean(axis=0) if little < full else None
 
     def varied(self, system: System, noise: Noise | None) -> Score:
         """Here the spectrum is that of the longest stretch without a break. How a rhythm varies shows in the width of

@@ -15,7 +15,7 @@ from crug.core.noise import roll_out
 from crug.errors import CrugError
 from crug.metrics import against
 from crug.readers.columns import Recording, checked, constant
-from crug.readers.noise import noise, smoothed
+from crug.readers.noise import Noise, noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import STARTS, AttractorScorer, attractor_score, measured, spread
@@ -41,6 +41,8 @@ BATCHES = 31
 LEARNING_STARTS = 10
 """Rollouts by which its checkpoints are scored. Of five, the best of many checkpoints at times had the luckiest
 starts."""
+NOISY = 0.03
+"""Of a column's standard deviation: less noise than that does not change what a network scores."""
 RUNAWAY = 10
 """A rollout this many times farther out than the data ever were has run away."""
 
@@ -80,9 +82,9 @@ class RecordingTask(Task):
 
     `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
     several trajectories, `breaks` says at which samples a new one begins; where they were noisy, `smoothed` says over
-    how many samples each column was smoothed. `rollout` is how many steps a rollout has that is compared with the test
-    data, and how many of the first are dropped. It is long even where the recording is short: what a rollout did not
-    have the time to visit says nothing about its attractor.
+    how many samples each column was smoothed, and `noisy` whether some may have kept their noise. `rollout` is how many
+    steps a rollout has that is compared with the test data, and how many of the first are dropped. It is long even
+    where the recording is short: what a rollout did not have the time to visit says nothing about its attractor.
     """
 
     name: str
@@ -93,6 +95,7 @@ class RecordingTask(Task):
     breaks: tuple[int, ...] = ()
     rollout: tuple[int, int] = (STEPS, TRANSIENT)
     smoothed: tuple[int, ...] = ()
+    noisy: bool = False
     columns: tuple[str, ...] = ()
 
     @property
@@ -109,7 +112,7 @@ class RecordingTask(Task):
         return make_windows(network, feeders, self.train, settings, rng, self.breaks)
 
     def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
-        return AttractorScorer(self.train, self.rollout, settings.starts, breaks=self.breaks)
+        return AttractorScorer(self.train, self.rollout, settings.starts, breaks=self.breaks, noisy=self.noisy)
 
     def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test data against these."""
@@ -172,7 +175,8 @@ class RecordingTask(Task):
         ends = held_out(arrays)
         parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
         test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
-        widths = tuple(_width(name, i, [x[:, i] for x in parts], smooth) for i in range(test.shape[1]))
+        found = [_noise(name, i, [x[:, i] for x in parts]) for i in range(test.shape[1])]
+        widths = tuple(one.width if smooth else 0 for one in found)
         train = np.concatenate([smoothed(x, widths) for x in parts])
         scale = Scale.of(train)
         task = cls(
@@ -183,6 +187,7 @@ class RecordingTask(Task):
             1.0 if pieces[0].dt is None else pieces[0].dt,
             breaks=tuple(int(b) for b in np.cumsum(ends)[:-1]),
             smoothed=widths if any(widths) else (),
+            noisy=any(one.level > NOISY for one, width in zip(found, widths, strict=True) if not width),
             columns=pieces[0].columns,
         )
         return Prepared(task, scale, tuple(arrays))
@@ -252,11 +257,11 @@ def held_out(arrays: Sequence[np.ndarray]) -> list[int]:
     return [len(x) - min(round(HELD_OUT * len(x)), TESTED // len(arrays)) for x in arrays]
 
 
-def _width(name: str, i: int, column: list[np.ndarray], smooth: bool) -> int:
-    """Over how many samples a column is smoothed."""
+def _noise(name: str, i: int, column: list[np.ndarray]) -> Noise:
+    """How noisy a column is."""
     if constant(np.concatenate(column)):
         raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
-    return noise(column).width if smooth else 0
+    return noise(column)
 
 
 def as_recordings(

@@ -73,7 +73,8 @@ def variability(
 def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> list[Noise]:
     """What a system does not foresee, where it is corrected at every sample of x (T, N), as noise: first what it was
     corrected by, as noise of the system; then, where a part of the error makes a better correction than all of it, all
-    of it, of which the network hears that part. Nothing where hidden units run away under any correction."""
+    of it, of which the network hears that part, or nothing. None at all where hidden units run away under any
+    correction."""
     settled = np.concatenate([_settled(a, b) for a, b in itertools.pairwise((0, *breaks, len(x)))])
     found: list[tuple[float, float, np.ndarray, np.ndarray]] = []
     for strength in STRENGTHS:
@@ -87,7 +88,7 @@ def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.
     _, strength, expected, missed = min(found, key=lambda one: one[0])
     centres, draws = _by_region(expected, missed)
     low, high = x.min(axis=0) - BEYOND, x.max(axis=0) + BEYOND
-    kinds = [(strength * draws, 1.0)] + ([(draws, strength)] if strength < 1 else [])
+    kinds = [(strength * draws, 1.0)] + ([(draws, strength), (draws, 0.0)] if strength < 1 else [])
     parts = ((centres, drawn, low, high, heard) for drawn, heard in kinds)
     return [Noise(*(np.asarray(part, np.float32) for part in kind)) for kind in parts]
 
