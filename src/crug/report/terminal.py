@@ -34,7 +34,7 @@ def new_table(title: str, *headings: str, wrap: bool = False) -> Table:
     """An empty table: the first column to the left, all others to the right."""
     out = Table(title=title or None, title_justify="left")
     for i, heading in enumerate(headings):
-        out.add_column(heading, justify="right" if i else "left", no_wrap=not wrap)
+        out.add_column(heading, justify="right" if i else "left", no_wrap=not wrap or not i)
     return out
 
 

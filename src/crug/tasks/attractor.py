@@ -7,7 +7,7 @@ paper's way on the test data: several rollouts, the median of those not divergen
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from crug.metrics.hellinger import SPECTRUM, smoothing
 from crug.metrics.state_space import BINNED
 from crug.tasks.base import RolloutScorer, Score
 
-STARTS = 5
+STARTS, PIECES = 5, 5
 JUDGED = 1
 """The seed of the noise under which rollouts are scored while learning."""
 LISTENED, LITTLE = 5_000, 0.2
@@ -30,9 +30,9 @@ WEIGHT = 5.0
 """Of D_H beside D_stsp in the rank, so that neither can be sold for the other."""
 
 
-def attractor_score(values: Mapping[str, float]) -> Score:
+def attractor_score(values: Mapping[str, float], weight: float = WEIGHT) -> Score:
     """The score of an attractor by its measures, `d_stsp` and `d_h` among them."""
-    return Score(dict(values), values["d_stsp"] + WEIGHT * values["d_h"], values["d_stsp"])
+    return Score(dict(values), values["d_stsp"] + weight * values["d_h"], values["d_stsp"])
 
 
 DIVERGENT = attractor_score({"d_stsp": np.inf, "d_h": np.inf})
@@ -81,44 +81,46 @@ class _MixturePieces:
 class AttractorScorer(RolloutScorer):
     """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
 
-    Rollouts are as long as in that measure, pieces have up to 20,000 samples. Every rollout is compared with every
-    piece. `floor` is what a stretch of the recording itself ranks, put in place of the rollouts: of a long recording a
-    perfect model ranks about that, and nothing can be told below it.
+    Rollouts are as long as in that measure. Pieces are a fifth of the data and have up to 20,000 samples, or as many as
+    a family of tasks says. Every rollout is compared with every piece. `floor` is what a stretch of the recording
+    itself ranks, put in place of the rollouts: of a long recording a perfect model ranks about that, and nothing can be
+    told below it.
 
     Parameters
     ----------
     x : (T, N) the training data.
     rollout : steps of a rollout, and how many of the first are dropped.
     starts : how many rollouts.
-    pieces : how many pieces.
     breaks : where a new trajectory begins in x.
     noisy : whether x was measured with noise that it still has. No network has such noise, and without it even a
         perfect one seems far off.
     """
 
     names = ("d_stsp", "d_h")
+    weight: ClassVar[float] = WEIGHT
+    piece: ClassVar[int | None] = None
 
     def __init__(
         self,
         x: np.ndarray,
         rollout: tuple[int, int],
         starts: int = STARTS,
-        pieces: int = 5,
         breaks: Sequence[int] = (),
         noisy: bool = False,
     ):
         x, self.noisy = np.asarray(x, np.float64), noisy
         self.stretch = max(np.split(x, list(breaks)), key=len)
-        length = self.length = min(SPECTRUM, len(x) // pieces)
+        length = self.length = self.piece or min(SPECTRUM, len(x) // PIECES)
         self.steps, self.skip = rollout
         self.x0 = spread(x, starts).astype(np.float32)
-        cuts = [x[i * length : (i + 1) * length] for i in range(pieces)]
+        begins = np.arange(PIECES) * min(length, (len(x) - length) // (PIECES - 1))
+        cuts = [x[begin : begin + length] for begin in begins]
         self.space = _BinnedPieces(x, cuts) if x.shape[1] <= BINNED else _MixturePieces(cuts)
         self.sigma = smoothing(length)
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])
-        rest = min(self.steps - self.skip, (pieces - 1) * length)
-        others = [twice[(i + 1) * length : (i + 1) * length + rest] for i in range(pieces)]
+        rest = min(self.steps - self.skip, len(x) - length if self.piece else (PIECES - 1) * length)
+        others = [twice[begin + length : begin + length + rest] for begin in begins]
         self.floor = self.mean(others, own=True).rank
 
     def score(self, network: Network, block: Block, effective: Params) -> Score:
@@ -173,5 +175,6 @@ class AttractorScorer(RolloutScorer):
                 return DIVERGENT
             d_h = float(np.mean([min(1.0, spectral_distance(self.spectra[j], spectrum)) for j in pieces]))
             scores.append((d_stsp, d_h))
-        kept = sorted(scores, key=lambda s: s[0] + WEIGHT * s[1])[: max(1, len(scores) - 1)]
-        return attractor_score({n: float(v) for n, v in zip(self.names, np.mean(kept, axis=0), strict=True)})
+        kept = sorted(scores, key=lambda s: s[0] + self.weight * s[1])[: max(1, len(scores) - 1)]
+        means = {n: float(v) for n, v in zip(self.names, np.mean(kept, axis=0), strict=True)}
+        return attractor_score(means, self.weight)

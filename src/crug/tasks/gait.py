@@ -27,8 +27,9 @@ from crug.core.noise import roll_out
 from crug.errors import CrugError
 from crug.readers import read, shaped
 from crug.runtime import cache_folder
-from crug.sections import Section
-from crug.tasks.base import Family, Picture
+from crug.sections import Section, TrainingSettings
+from crug.tasks.attractor import AttractorScorer
+from crug.tasks.base import Family, Picture, RolloutScorer
 from crug.tasks.recordings import RecordingTask, Scale
 
 GROUPS = {"control": 16, "park": 15, "hunt": 20, "als": 13}
@@ -56,9 +57,21 @@ class GaitSettings(Section):
     ] = (1, 2)
 
 
+class GaitScorer(AttractorScorer):
+    """Compares with pieces as long as the test part; shorter ones do not show whether strides keep their time. Scores
+    of mixtures in six dimensions are large, and a network that loses its rhythm gains more there than the usual weight
+    of D_H takes away."""
+
+    weight = 20.0
+    piece = TEST
+
+
 @dataclass(frozen=True)
 class GaitTask(RecordingTask):
     """A subject: a recording that is looked at stride by stride."""
+
+    def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
+        return GaitScorer(self.train, self.rollout, settings.starts)
 
     def picture(self, network: Network, number: int) -> Picture:
         """The test part, and as much of a rollout from where it begins: without noise, and under it where there is
