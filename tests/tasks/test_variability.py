@@ -14,6 +14,7 @@ from crug.core.dynamics import System, floors
 from crug.core.network import create, with_noise
 from crug.core.noise import Noise, foreseen
 from crug.errors import CrugError
+from crug.report.figures import drawn
 from crug.runs import store
 from crug.runs.verify import verify
 from crug.tasks.attractor import AttractorScorer
@@ -102,6 +103,19 @@ def test_on_the_command_line(model, tmp_path):
     assert scores["cycle"]["noise"]["d_stsp"] == pytest.approx(model.score("cycle", noise=True)["d_stsp"])
     assert "noise" not in scores["after"]
     assert "with noise" in crug_("score", lab, "cycle")
+    assert "D_stsp, noise" in crug_("info", lab, "--figures", tmp_path / "pictures")
+    assert (tmp_path / "pictures" / "portraits.png").exists()
+    rows = json.loads(crug_("info", lab, "--json"))["tasks"]
+    assert ["noise" in row for row in rows] == [name == "cycle" for name in model.tasks]
+
+
+def test_pictures_show_a_rollout_under_noise_below_the_others(model):
+    pictures = [model.picture(name) for name in ("cycle", "after")]
+    assert [list(picture.parts) for picture in pictures] == [["truth", "network", "noisy"], ["truth", "network"]]
+    assert abs(pictures[0].parts["noisy"].mean() - cycle().mean()) < 0.2  # in the user's units
+    titles = [ax.get_title() for ax in drawn(pictures)["portraits"].axes]
+    expected = ["truth", "network", "with noise"]
+    assert titles == [*(f"cycle: {kind}" for kind in expected), *(f"after: {kind}" for kind in expected[:2])]
 
 
 def test_a_run_measures_both_and_its_rollouts_without_noise_are_the_same_bits(tmp_path, monkeypatch):

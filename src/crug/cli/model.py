@@ -179,15 +179,20 @@ def _row(model: Model, name: str) -> dict[str, Any]:
     about, learned = model.about(name), model.learned(name)
     facts = about.model_dump(mode="json", include={"name", "columns", "inputs", "smoothed", "samples", "dt", "kind"})
     numbers = {"dimensions": len(about.columns), "units": model.ledger[name], "minutes": learned.seconds / 60}
-    return {**facts, **numbers, "score": learned.own.measures()}
+    noise = {"noise": learned.noisy.own.measures()} if learned.noisy else {}
+    return {**facts, **numbers, "score": learned.own.measures(), **noise}
 
 
 def _table(model: Model) -> Table:
     names = names_of_scores([model.learned(name).own for name in model.tasks])
-    out = new_table("", "recording", "dimensions", "samples", *names.values(), "linear", "ReLU", "minutes")
+    noisy = any(model.learned(name).noisy for name in model.tasks)
+    noise = [f"{next(iter(names.values()))}, noise"] if noisy else []
+    out = new_table("", "recording", "dimensions", "samples", *names.values(), *noise, "linear", "ReLU", "minutes")
     for name in model.tasks:
         about, learned, units = model.about(name), model.learned(name), model.ledger[name]
-        scores = (shown(learned.own.measures(), measure) for measure in names)
+        scores = [shown(learned.own.measures(), measure) for measure in names]
+        if noisy:
+            scores.append(shown(learned.noisy.own.measures(), next(iter(names))) if learned.noisy else "")
         kinds = str(units["linear"]), str(units["relu"])
         size = str(len(about.columns)), f"{about.samples:,}"
         out.add_row(escape(name), *size, *scores, *kinds, f"{learned.seconds / 60:.1f}")

@@ -35,7 +35,7 @@ from crug.runs.proof import digest, network_bytes, parameters_digest
 from crug.runs.result import NOISE_SEED, Learned
 from crug.tasks import Prepared, Score, as_recordings, prepare
 from crug.tasks.base import Picture
-from crug.tasks.recordings import Rolling
+from crug.tasks.recordings import SAMPLES, Rolling
 from crug.training.settings import Given, merged, nested
 
 UNITS = 512
@@ -347,7 +347,7 @@ class Model:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""
         known = self._known(name)
         found = known.task.picture(self.network, self._number(name))
-        shown = {part: known.scale.restore(found.parts[part]) for part in ("truth", "network")}
+        shown = {part: known.scale.restore(x) for part, x in found.parts.items() if part in SAMPLES}
         return found._replace(parts={**found.parts, **shown})
 
     def extract(self, name: str) -> Model:

@@ -25,18 +25,23 @@ LAG = 10
 
 
 def portraits(pictures: Sequence[Picture]) -> Figure:
-    """Truth (T, N) and rollout (T, N) of each task, one above the other; three dimensions are drawn as such."""
-    figure = Figure(figsize=(3.2 * len(pictures), 6.4))
+    """Truth (T, N) and rollout (T, N) of each task, one above the other, and below a rollout under noise where there is
+    some; three dimensions are drawn as such."""
+    kinds = {"truth": ("truth", TRUTH), "network": ("network", MODEL), "noisy": ("with noise", MODEL)}
+    rows = 3 if any("noisy" in picture.parts for picture in pictures) else 2
+    figure = Figure(figsize=(3.2 * len(pictures), 3.2 * rows))
     for i, picture in enumerate(pictures):
-        truth, model = picture.parts["truth"], picture.parts["network"]
-        names = list(picture.labels[:3]) or ["x", "y", "z"][: truth.shape[1]]
-        if truth.shape[1] == 1:  # one column is drawn against itself, a little later
-            truth, model = (np.concatenate([v[:-LAG], v[LAG:]], axis=1) for v in (truth, model))
+        parts = {kind: x for kind, x in picture.parts.items() if kind in kinds}
+        names = list(picture.labels[:3]) or ["x", "y", "z"][: parts["truth"].shape[1]]
+        if parts["truth"].shape[1] == 1:  # one column is drawn against itself, a little later
+            parts = {kind: np.concatenate([v[:-LAG], v[LAG:]], axis=1) for kind, v in parts.items()}
             names = [names[0], f"{names[0]}, {LAG} samples later"]
-        for row, (x, colour, label) in enumerate(((truth, TRUTH, "truth"), (model, MODEL, "network"))):
+        truth = parts["truth"]
+        for row, (kind, x) in enumerate(parts.items()):
+            label, colour = kinds[kind]
             three = x.shape[1] > 2
             place = row * len(pictures) + i + 1
-            axes: Any = figure.add_subplot(2, len(pictures), place, projection="3d" if three else None)
+            axes: Any = figure.add_subplot(rows, len(pictures), place, projection="3d" if three else None)
             axes.plot(*x.T[:3], lw=0.35, color=colour)
             axes.set_title(f"{picture.title}: {label}", fontsize=10)
             _frame(axes, truth, names)

@@ -23,7 +23,6 @@ import numpy as np
 from pydantic import Field
 
 from crug.core.network import Network
-from crug.core.noise import roll_out
 from crug.errors import CrugError
 from crug.readers import read, shaped
 from crug.runtime import cache_folder
@@ -74,13 +73,9 @@ class GaitTask(RecordingTask):
         return GaitScorer(self.train, self.rollout, settings.starts)
 
     def picture(self, network: Network, number: int) -> Picture:
-        """The test part, and as much of a rollout from where it begins: without noise, and under it where there is
-        some."""
-        system, noise = network.task_system(number), network.noises[number]
-        steps = TRANSIENT + len(self.test), TRANSIENT
-        parts = {"truth": self.test, "network": roll_out(system, self.test[:1], steps)[0], "dt": np.array(self.dt)}
-        if noise is not None:
-            parts["noisy"] = roll_out(system, self.test[:1], steps, noise, seed=0)[0]
+        """The test part, and as much of rollouts."""
+        rollouts = self.rolled(network, number, (TRANSIENT + len(self.test), TRANSIENT))
+        parts = {"truth": self.test, **rollouts, "dt": np.array(self.dt)}
         return Picture("stride", self.title, parts, self.columns)
 
 

@@ -34,6 +34,8 @@ STEPS, TRANSIENT = 40_000, 10_000
 """Steps of a rollout that is measured, and how many of the first are dropped."""
 ROLLED = 10_000
 """Steps of a rollout where nobody says how many."""
+SAMPLES = ("truth", "network", "noisy")
+"""The parts of a picture that are samples of the recording or of rollouts."""
 DRAWN, DRAWN_TRANSIENT = 8_000, 2_000
 """Samples in a picture, and how many steps of a rollout are dropped before."""
 BATCHES = 31
@@ -148,9 +150,14 @@ class RecordingTask(Task):
         return window_view(network, block, readout, examples, settings)
 
     def picture(self, network: Network, number: int) -> Picture:
-        steps = DRAWN + DRAWN_TRANSIENT
-        rollout = run_freely(network.task_system(number), self.test[:1], steps, DRAWN_TRANSIENT)[0]
-        return Picture("portrait", self.title, {"truth": self.test[:DRAWN], "network": rollout}, self.columns)
+        rollouts = self.rolled(network, number, (DRAWN + DRAWN_TRANSIENT, DRAWN_TRANSIENT))
+        return Picture("portrait", self.title, {"truth": self.test[:DRAWN], **rollouts}, self.columns)
+
+    def rolled(self, network: Network, number: int, rollout: tuple[int, int]) -> dict[str, np.ndarray]:
+        """For pictures: a rollout from where the test part begins, without noise, and under it where there is some."""
+        system, noise = network.task_system(number), network.noises[number]
+        kinds = {"network": None} if noise is None else {"network": None, "noisy": 0}
+        return {kind: roll_out(system, self.test[:1], rollout, noise, seed)[0] for kind, seed in kinds.items()}
 
     def new_network(self, sizes: NetworkSettings, tasks: Sequence[Task], rng: np.random.Generator) -> Network:
         return create(sizes.M, sizes.P, max(task.dim for task in tasks), rng)
