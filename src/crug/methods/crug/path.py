@@ -94,10 +94,10 @@ def _walk(path: PathSettings, history: Sequence[Outcome], hints: Hints) -> Open 
     if opened == len(history) - 1:
         return Press(opened, below(width, hints.dim))
     if opened == len(history) - 2 and min(ranks) > hints.floor + FAR * path.tolerance:
-        helped = opened == 0 or min(ranks[opened:]) < HELPED * min(ranks[:opened])
-        if helped and 2 * width <= hints.available:
-            return Open(2 * width)
         strict = [o for o in history if o.phase.kind == "open" and not o.phase.forcing]
+        helped = opened == 0 or min(ranks[opened:]) < HELPED * min(ranks[:opened])
+        if helped and not history[opened].phase.forcing and 2 * width <= hints.available:
+            return Open(2 * width)
         if sum(o.units <= history[0].units for o in strict) <= path.again:
             return Open(history[0].units)
         gentle = sum(o.phase.kind == "open" for o in history) - len(strict)
