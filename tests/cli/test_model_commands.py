@@ -76,6 +76,47 @@ def test_the_command_line_of_a_model(tmp_path):
     assert crug.load(lab).verify() == {"tuesday": True}
 
 
+def test_forecasts_on_the_command_line(tmp_path):
+    """Columns by name, delayed copies, time stamps that go on, and what cannot be."""
+    t = 0.1 * np.arange(1_600)
+    table = np.column_stack([t, wave(2, samples=1_600), t**2])
+
+    def write(name, rows, header="time,x,y,other", columns=slice(None)):
+        np.savetxt(tmp_path / name, rows[:, columns], delimiter=",", header=header, comments="")
+        return str(tmp_path / name)
+
+    def go(*line, code=0):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert done.exit_code == code, (done.output, done.exception)
+        return done
+
+    lab = str(tmp_path / "lab.crug")
+    past, now = write("past.csv", table[:1_500]), write("now.csv", table[1_500:])
+    go("learn", lab, past, "--columns", "x", "--lags", "5,9", "--epochs", 6, "--units", 20, "--size", 60)
+    out = tmp_path / "next.csv"
+    assert "30 samples of past after 91" in go("forecast", lab, "past", now, "--steps", 30, "--out", out).output
+    assert out.read_text().splitlines()[0] == "time,x,x-5,x-9"
+    rows = np.loadtxt(out, delimiter=",", skiprows=1)
+    np.testing.assert_allclose(rows[:, 0], 160 + 0.1 * np.arange(30), atol=1e-6)
+    model, x = crug.load(lab), table[1_500:, 1]
+    context = np.column_stack([x[9:], x[4:-5], x[:-9]])
+    np.testing.assert_allclose(rows[:, 1:], model.forecast("past", context, 30), rtol=1e-6)
+    untimed = write("untimed.csv", table[1_500:], "x", [1])
+    go("forecast", lab, "past", untimed, "--steps", 30, "--out", tmp_path / "plain.csv")
+    assert np.loadtxt(tmp_path / "plain.csv", delimiter=",", skiprows=1).shape == (30, 3)
+    coarse = write("coarse.csv", table[::2])
+    for line, message in (
+        (("past", coarse, "--out", tmp_path / "a.csv"), "0.2 apart, those of past 0.1"),
+        (("past", now, "--out", out), "is there already"),
+        (("today", now, "--out", tmp_path / "a.csv"), "no recording called"),
+        (("past", now, "--columns", "x,y", "--out", tmp_path / "a.csv"), "3 dimensions"),
+    ):
+        failed = go("forecast", lab, *line, code=1).exception
+        assert isinstance(failed, CrugError)
+        assert message in str(failed)
+    assert not (tmp_path / "a.csv").exists()
+
+
 def test_intervals_on_the_command_line(tmp_path):
     """By a clock that was not chosen, by --dt, or in samples as recorded; and alike in recordings of one system."""
 

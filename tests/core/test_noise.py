@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from crug.core.dynamics import System, floors, run_freely, run_under
-from crug.core.noise import Noise, foreseen, roll_out
+from crug.core.following import foreseen
+from crug.core.noise import Noise, roll_out
 
 WIDE = np.full(2, 1e3, np.float32)
 

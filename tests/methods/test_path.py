@@ -1,6 +1,7 @@
 """The two allocations, on outcomes made by hand: what comes next is a pure function of what happened so far."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from crug.core.block import Opening
 from crug.methods.base import Hints
 from crug.methods.crug import Crug, CrugSettings
-from crug.methods.crug.path import below
+from crug.methods.crug.path import below, smallest_good
 from crug.tasks.attractor import attractor_score
 from crug.training.phases import Outcome, Phase
 
@@ -53,6 +54,18 @@ def test_finds_the_knee_and_spends_no_more_than_its_epochs():
     assert history[chosen].units == 11
     assert history[-1].phase.kind == "final"
     assert sum(o.phase.epochs for o in history) <= crug().settings.epochs
+
+
+def test_what_scores_cannot_tell_apart_counts_as_equal():
+    """The smaller network is worse by twice the tolerance, and by less than the standard error of the difference."""
+    method = crug()
+    first = begins(method)
+    for error, units in ((0.05, 24), (0.2, 16)):
+        history = [
+            replace(outcome, score=replace(outcome.score, errors={"rank": error}))
+            for outcome in (ended(first, 32, 0.4), ended(first, 24, 0.4), ended(first, 16, 0.6))
+        ]
+        assert history[smallest_good(method.settings.path, history)].units == units
 
 
 def test_one_unlucky_rung_does_not_end_the_walk():

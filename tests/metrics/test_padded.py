@@ -35,15 +35,15 @@ def test_what_is_farther_out_is_still_divergent_and_many_dimensions_have_no_bins
 
 
 def test_every_measure_stands_in_results_tables_and_scores(tmp_path):
-    names = {"d_stsp", "d_h", "d_stsp_padded", "wasserstein"}
+    names = {"d_stsp", "d_h", "d_stsp_padded", "wasserstein", "d_stsp_30", "valid"}
     result = crug.run(["chua"], "naive", out=tmp_path, epochs=2, network={"M": 16, "P": 8}, training={"window": 400})
     assert set(result.tasks[0].final) == set(result.overall) == names
     assert set(crug.Result.read(tmp_path).tasks[0].own) == names
     console = Console(width=120)
     with console.capture() as captured:
         console.print(table(result))
-    for label in ("D_stsp own", "D_H", "padded", "W1"):
+    for label in ("D_stsp own", "D_H", "padded", "W1", "30 starts", "valid for"):
         assert label in captured.get()
     task = load("chua", 0)
     assert set(task.worst().measures()) == names
-    assert "padded div., W1 div." in said(task.worst())
+    assert "padded div., W1 div., 30 starts div., valid for 0" in said(task.worst())

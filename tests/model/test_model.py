@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 import crug
+from crug.core.network import with_gain
 from crug.errors import CrugError, Exhausted
 from crug.model.asked import Asked
+from crug.readers import Recording
 from crug.runs import Silent, store
 from crug.tasks import RecordingTask, as_recordings, prepare
 from crug.tasks.attractor import DIVERGENT, attractor_score
@@ -47,6 +49,36 @@ def test_what_was_learned_can_be_had_back(learned):
     curve = learned.capacity_curve("second")
     assert sum(size.committed for size in curve) == 1
     assert next(size.units for size in curve if size.committed) == sum(ledger["second"].values())
+
+
+def test_forecasts_go_on_from_a_context(learned):
+    x = wave(offset=7.0)
+    ahead = learned.forecast("first", x[-60:], 80)
+    assert ahead.shape == (80, 2)
+    assert abs(ahead.mean() - 7) < 1
+    assert np.array_equal(ahead, learned.forecast("first", Recording("now", x[-60:], ("a", "b")), 80))
+    if learned.network.gains[0]:
+        assert not np.array_equal(ahead, learned.forecast("first", x[-1:], 80))
+    np.testing.assert_allclose(learned.forecast("first", x[-1], 80), learned.rollout("first", 80, x[-1]), rtol=1e-4)
+    assert 0 <= learned.score("first")["valid"] <= 125
+    for context, steps, message in (
+        (x[-60:, :1], 80, "the context is"),
+        (x[:0], 80, "no samples"),
+        (np.full((5, 2), np.nan), 80, "not finite"),
+        (x[-60:], 0, "positive number"),
+    ):
+        with pytest.raises(CrugError, match=message):
+            learned.forecast("first", context, steps)
+    with pytest.raises(CrugError, match="without inputs"):
+        learned.forecast("first", x[-60:], 80, inputs=np.zeros((200, 1)))
+
+
+def test_the_gain_of_forecasts_is_saved_and_part_of_what_is_verified(learned, tmp_path):
+    learned.save(tmp_path / "m.crug")
+    again = crug.load(tmp_path / "m.crug")
+    assert again.network.gains == learned.network.gains
+    again.network = with_gain(again.network, 1, 0.77)
+    assert again.verify() == {"first": True, "second": False}
 
 
 def test_the_whole_network_runs_every_recording_at_once(learned):

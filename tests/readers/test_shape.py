@@ -8,7 +8,7 @@ import pytest
 
 from crug.errors import CrugError
 from crug.readers import Recording, shaped
-from crug.readers.shape import automatic_lags, first_zero, memory_length
+from crug.readers.shape import automatic_lags, first_zero, lags_in, memory_length
 
 T = np.arange(40_000)
 SLOW, FAST = np.sin(2 * np.pi * T / 400), np.sin(2 * np.pi * T / 5)
@@ -64,3 +64,21 @@ def test_memory():
     dwelling = (SLOW + 0.9 * np.sin(2 * np.pi * T / 20))[:, None]  # keeps its sign for long, but forgets soon
     assert first_zero(dwelling) > 25
     assert automatic_lags(dwelling) == [7, 14]
+
+
+def test_delayed_copies_are_known_by_their_names():
+    x = Recording("r", np.random.default_rng(0).normal(size=(100, 2)), ("x", "y"), dt=0.5, clock="t", began=3.0)
+    later = shaped(x, cut=4, decimate=1, lags=[3, 7])
+    assert lags_in(later.columns) == (("x", "y"), (3, 7))
+    assert lags_in(shaped(x, lags=[2]).columns) == (("x", "y"), (2,))
+    for plain in (("x",), ("x", "y"), ("x", "x-a"), ("x", "y", "x-3"), ("x", "y", "x-3", "y-4")):
+        assert lags_in(plain) == (plain, ())
+
+
+def test_a_recording_knows_when_it_began():
+    x = Recording("r", np.random.default_rng(0).normal(size=(200, 1)), ("x",), dt=0.5, clock="t", began=3.0)
+    assert x[10:].began == 8.0
+    assert x[-20:].began == 3.0 + 180 * 0.5
+    assert x[:50].began == 3.0
+    assert shaped(x, cut=4).began == 5.0
+    assert shaped(x, cut=4, decimate=2, lags=[3]).began == 5.0 + 3 * 1.0

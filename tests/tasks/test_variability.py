@@ -11,8 +11,9 @@ import crug
 from crug.cli import app
 from crug.core.block import Opening, open_block
 from crug.core.dynamics import System, floors
+from crug.core.following import foreseen
 from crug.core.network import create, with_noise
-from crug.core.noise import Noise, foreseen
+from crug.core.noise import Noise
 from crug.errors import CrugError
 from crug.report.figures import drawn
 from crug.runs import store

@@ -1,6 +1,7 @@
 """The loop that runs a phase: it recovers from a blow-up, presses to size, and keeps what it is told to."""
 
 import json
+import zlib
 from dataclasses import replace
 
 import jax
@@ -14,6 +15,7 @@ from crug.methods.crug.gates import Gating
 from crug.runs.result import HISTORY
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import AttractorScorer, attractor_score
+from crug.tasks.base import Look, Scorer
 from crug.tasks.recordings import STEPS, TRANSIENT
 from crug.tasks.windows import make_windows
 from crug.training import phases
@@ -98,6 +100,49 @@ def test_keeps_the_best_or_the_last(course):
     assert last.score.rank == ranks[-1]
     assert last.kept is not None
     assert np.array_equal(last.kept[1]["W"], last.state.params["W"])
+
+
+class Chancy(Scorer):
+    """Every checkpoint has a quality of its own; a quick look sees it through noise, a close one hardly, a fresh one
+    through noise of its own."""
+
+    names = ("d_stsp", "d_h")
+
+    def __init__(self, uncertain: bool = True):
+        self.uncertain, self.looks, self.qualities = uncertain, [], []
+
+    def score(self, network, block, effective, look=Look.QUICK):
+        seen = np.asarray(effective["W"]).tobytes()
+        quality = np.random.default_rng(zlib.crc32(seen)).uniform(0, 1)
+        noise = {Look.QUICK: 0.3, Look.CLOSE: 0.01, Look.FRESH: 0.02}[look]
+        off = np.random.default_rng(zlib.crc32(look.value.encode() + seen)).normal()
+        self.looks.append(look)
+        self.qualities.append(quality)
+        return replace(attractor_score({"d_stsp": quality + noise * off, "d_h": 0.0}), errors={"rank": noise})
+
+    def states(self, network, block, effective):
+        raise NotImplementedError
+
+
+def test_the_surest_is_the_best_by_a_close_look_and_scored_by_a_fresh_one(course):
+    chancy, phase = Chancy(), plain("open", 64, 3e-2, 3e-3, score_from=0.0, score_every=2, select="surest")
+    surest = go(replace(course, scorer=chancy), phase)
+    assert surest.score is not None
+    best = min(chancy.qualities)
+    assert surest.score.errors["rank"] == 0.02
+    assert surest.score.main == pytest.approx(best, abs=0.1)
+    looks = [look for look in chancy.looks if look is not Look.QUICK]
+    assert len(chancy.looks) - len(looks) == 32  # every checkpoint gets a quick look
+    assert 1 < len(looks) < 30
+    assert looks[-1] is Look.FRESH
+    assert looks.count(Look.FRESH) == 1
+
+
+def test_the_best_is_taken_by_quick_looks_and_so_is_the_surest_where_a_scorer_is_certain(course):
+    for select, uncertain in (("best", True), ("last", True), ("surest", False)):
+        chancy = Chancy(uncertain)
+        go(replace(course, scorer=chancy), plain("open", 32, 3e-2, 3e-3, select=select))
+        assert set(chancy.looks) == {Look.QUICK}
 
 
 class Counting(Gating):

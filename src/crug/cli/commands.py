@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from crug.cli import lists, model, run
+from crug.cli import ahead, lists, model, run
 from crug.cli.options import STOPPED
 from crug.errors import CrugError
 
@@ -40,7 +40,8 @@ app.command("methods")(lists.list_methods)
 for command in (
     model.learn,
     model.info,
-    model.rollout,
+    ahead.rollout,
+    ahead.forecast,
     model.score,
     model.extract,
     model.remove,

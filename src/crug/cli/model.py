@@ -1,8 +1,7 @@
-"""The command line of a model file: learn, info, rollout, score, verify, extract, remove, grow."""
+"""The command line of a model file: learn, info, score, extract, remove, grow."""
 
 from __future__ import annotations
 
-import csv
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from crug.cli.options import STOPPED, Json, listed
+from crug.cli.options import STOPPED, File, Json, Name, listed
 from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
 from crug.model import Model, load
@@ -23,10 +22,7 @@ from crug.readers.shape import automatic_lags
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said, say, shown
 from crug.runs import store
 from crug.runs.proof import digest_of
-from crug.runs.result import NOISE_SEED
 
-File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
-Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
 
@@ -201,61 +197,6 @@ def _table(model: Model) -> Table:
     return out
 
 
-def rollout(
-    file: File,
-    name: Annotated[str, typer.Argument(help="A recording of the model.")],
-    out: Out,
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps to run.", show_default="10000, or as many as there are inputs")
-    ] = None,
-    start: Annotated[
-        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5.", show_default="where the test part begins")
-    ] = None,
-    inputs: Annotated[
-        str | None, typer.Option(help="A file with the inputs to run under, for a recording learned with inputs.")
-    ] = None,
-    noise: Annotated[bool, typer.Option("--noise", help="Vary as the recording did, where that was learned.")] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = NOISE_SEED,
-) -> None:
-    """Run a recording's network freely and write what it does, in the recording's own units."""
-    model = load(file)
-    x0 = None
-    if start is not None:
-        try:
-            x0 = np.array([float(part) for part in start.split(",")])
-        except ValueError:
-            raise CrugError(f"--start {start}: give numbers like 0.1,2.5") from None
-    if out.suffix not in (".csv", ".npy"):
-        raise CrugError(f"--out {out}: write .csv or .npy")
-    if out.exists():
-        raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
-    about = model.about(name)
-    given = None if inputs is None else _inputs(inputs, about.inputs)
-    values = model.rollout(name, steps, x0, given, noise=noise, seed=seed)
-    _write(out, values, about.columns)
-    say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
-
-
-def _inputs(path: str, names: tuple[str, ...]) -> np.ndarray:
-    """The inputs in a file: the columns by the names that they had when they were learned, or all of them."""
-    found = read(path)
-    wanted = names if set(names) <= set(found.columns) else found.columns
-    return found.values[:, [found.columns.index(name) for name in wanted]]
-
-
-def _write(out: Path, values: np.ndarray, columns: tuple[str, ...]) -> None:
-    try:
-        if out.suffix == ".npy":
-            np.save(out, values)
-            return
-        with open(out, "w", newline="") as handle:
-            writer = csv.writer(handle)
-            writer.writerow(columns)
-            writer.writerows(values.tolist())
-    except OSError as error:
-        raise CrugError(f"--out {out}: cannot write there ({error.strerror})") from None
-
-
 def score(
     file: File,
     name: Annotated[str | None, typer.Argument(help="A recording; all if not given.")] = None,
@@ -277,7 +218,7 @@ def score(
 
 def extract(
     file: File,
-    name: Annotated[str, typer.Argument(help="A recording of the model.")],
+    name: Name,
     out: Annotated[Path, typer.Option(help="The file of the small model.")],
 ) -> None:
     """Write the small stand-alone network of one recording as a model of its own."""
@@ -288,7 +229,7 @@ def extract(
     say(f"{out}: {small.units} units")
 
 
-def remove(file: File, name: Annotated[str, typer.Argument(help="A recording of the model.")]) -> None:
+def remove(file: File, name: Name) -> None:
     """Take a recording out of a model and its units back. The others keep every bit."""
     with store.alone(file):
         model = load(file).remove(name)

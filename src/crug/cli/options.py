@@ -18,6 +18,8 @@ STOPPED = 130
 IDENTITY = ("sequence", "tasks", "method", "seed", "source")
 """What a run is of, as against how it is done: given by arguments and options of their own."""
 
+File = Annotated[Path, typer.Argument(help="The model's file, e.g. lab.crug.")]
+Name = Annotated[str, typer.Argument(help="A recording of the model.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides the data, the network and every random draw.")]
 Sets = Annotated[
     list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A setting, e.g. transfer.kind=l2; repeatable.")

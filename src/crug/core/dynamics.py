@@ -70,11 +70,11 @@ def run_under(system: System, x0: np.ndarray, inputs: np.ndarray, watched: np.nd
     """What the readouts, or the units `watched`, do under inputs (batch, T, Q) from observations x0 (batch, N):
     (batch, T, units)."""
     units = system.readout if watched is None else watched
-    states = np.asarray(driven(*_hearing(system, inputs, system.start(x0))))
+    states = np.asarray(driven(*hearing(system, inputs, system.start(x0))))
     return np.take(states, units, axis=2).swapaxes(0, 1)
 
 
-def _hearing(system: System, inputs: Numbers, z0: np.ndarray) -> tuple[System, np.ndarray, jax.Array]:
+def hearing(system: System, inputs: Numbers, z0: np.ndarray) -> tuple[System, np.ndarray, jax.Array]:
     """What `driven` takes for inputs (batch, T, Q); other tasks of the network may have more or fewer."""
     channels = min(inputs.shape[2], system.C.shape[1])
     given = jnp.asarray(inputs, jnp.float32).swapaxes(0, 1)[:, :, :channels]
@@ -86,7 +86,7 @@ def heard(system: System, z0: np.ndarray, steps: int, inputs: Numbers | None = N
     any: what drives a block that listens to them, (batch, steps, n)."""
     if inputs is None:
         return trajectories(system, z0, steps).swapaxes(0, 1)
-    states = driven(*_hearing(system, inputs, z0))
+    states = driven(*hearing(system, inputs, z0))
     before = jnp.concatenate([jnp.asarray(z0)[None], states[:-1]])  # a unit hears what the others were
     return jnp.maximum(before, system.floor).swapaxes(0, 1)
 

@@ -12,6 +12,7 @@
 | D_k | `readouts[k]` | (N_k,) | the units whose states are task k's observation |
 | D_k | `decoders[k]` | (M, 3) | for a task of trials: what its outputs are made of instead; (M, 0) otherwise |
 | | `noises[k]` | | what a rollout of task k may be disturbed by (`core/noise.py`); None where it has no noise |
+| | `gains[k]` | | how closely task k follows the context of a forecast (`core/following.py`) |
 
 `runs[k]` lists, in ascending order, every unit that has to be computed for a rollout of task k: its own units and those
 of all tasks it draws on. It is fixed when the task is committed, which is what makes later rollouts the same bits.
@@ -27,7 +28,9 @@ from crug.core.dynamics import System, floors
 from crug.core.noise import Noise
 
 FREE = -1
-PER_TASK = ("readouts", "runs", "decoders", "noises")
+PER_TASK = ("readouts", "runs", "decoders", "noises", "gains")
+GAIN = 0.2
+"""Of a task for which none was chosen."""
 Units = Integer[np.ndarray, " _"]
 
 
@@ -46,6 +49,7 @@ class Network:
     runs: tuple[np.ndarray, ...] = ()
     decoders: tuple[np.ndarray, ...] = ()
     noises: tuple[Noise | None, ...] = ()
+    gains: tuple[float, ...] = ()
 
     @property
     def size(self) -> int:
@@ -148,6 +152,7 @@ def commit(
         runs=(*network.runs, runs),
         decoders=(*network.decoders, _decoder(network, decoder) * (owner == task)[:, None]),
         noises=(*network.noises, None),
+        gains=(*network.gains, GAIN),
     )
 
 
@@ -178,12 +183,18 @@ def share(
         runs=(*network.runs, *(runs for _ in readouts)),
         decoders=(*network.decoders, *(_decoder(network, decoder) for _ in readouts)),
         noises=(*network.noises, *(None for _ in readouts)),
+        gains=(*network.gains, *(GAIN for _ in readouts)),
     )
 
 
 def with_noise(network: Network, task: int, noise: Noise | None) -> Network:
     """The network in which task number `task` carries this noise."""
     return replace(network, noises=tuple(noise if k == task else old for k, old in enumerate(network.noises)))
+
+
+def with_gain(network: Network, task: int, gain: float) -> Network:
+    """The network in which task number `task` follows a context with this gain."""
+    return replace(network, gains=tuple(gain if k == task else old for k, old in enumerate(network.gains)))
 
 
 def recycle(network: Network, rng: np.random.Generator) -> Network:
@@ -271,6 +282,7 @@ def alone(network: Network, task: int) -> Network:
         runs=(everyone,),
         decoders=(network.decoders[task][units],),
         noises=(network.noises[task],),
+        gains=(network.gains[task],),
     )
 
 
@@ -283,6 +295,8 @@ def to_arrays(network: Network) -> dict[str, np.ndarray]:
             arrays[f"decoder.{k}"] = network.decoders[k]
         if (noise := network.noises[k]) is not None:
             arrays |= {f"noise.{k}.{name}": np.asarray(value) for name, value in noise._asdict().items()}
+        if network.gains[k] != GAIN:
+            arrays[f"gain.{k}"] = np.float64(network.gains[k])
     return arrays
 
 
@@ -297,6 +311,7 @@ def from_arrays(arrays: Mapping[str, np.ndarray]) -> Network:
         runs=tuple(arrays[f"runs.{k}"] for k in tasks),
         decoders=tuple(arrays.get(f"decoder.{k}", nothing) for k in tasks),
         noises=tuple(_noise(arrays, f"noise.{k}.") for k in tasks),
+        gains=tuple(float(arrays.get(f"gain.{k}", GAIN)) for k in tasks),
     )
 
 

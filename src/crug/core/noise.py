@@ -80,33 +80,3 @@ def _disturbed(
         return z.at[:, readout].set(heard), seen
 
     return lax.scan(one, z0, (jnp.arange(len(inputs)), inputs))[1]
-
-
-def foreseen(system: System, x: np.ndarray, strength: float = 1.0, inputs: np.ndarray | None = None) -> np.ndarray:
-    """What the network expects next at every sample of x (T, N) under inputs (T, Q) if there are any, corrected by each
-    of them: (T, N), row t foresees x[t + 1]. At full strength a correction replaces the readouts, with less it mixes.
-    """
-    s = np.zeros((len(x), 0), np.float32) if inputs is None else np.asarray(inputs, np.float32)
-    channels = min(s.shape[1], system.C.shape[1])
-    start = system.start(x[:1])[0]
-    system = system._replace(C=system.C[:, :channels])
-    return np.asarray(_corrected(system, start, np.asarray(x, np.float32), s[:, :channels], jnp.float32(strength)))
-
-
-@jax.jit
-def _corrected(
-    system: System,
-    z0: Float[Array, " n"],
-    x: Float[Array, "T N"],
-    inputs: Float[Array, "T Q"],
-    strength: Float[Array, ""],
-) -> Float[Array, "T N"]:
-    W_t, C_t, readout = system.W.T, system.C.T, system.readout
-
-    def one(z, item):
-        x_t, s = item
-        z = z.at[readout].set((1 - strength) * z[readout] + strength * x_t)
-        z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
-        return z, z[readout]
-
-    return lax.scan(one, z0, (x, inputs))[1]

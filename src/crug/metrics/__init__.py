@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from crug.metrics import hellinger, padded, sliced, state_space
+from crug.metrics import hellinger, padded, sliced, state_space, valid_time
 from crug.metrics.hellinger import d_h, power_spectrum, spectral_distance
 from crug.metrics.measure import Compare, Measure
 from crug.metrics.mixture import MixtureReference
@@ -25,6 +25,8 @@ MEASURES: dict[str, Measure] = {
         hellinger.MEASURE,
         padded.MEASURE,
         sliced.MEASURE,
+        Measure("d_stsp_30", "30 starts"),
+        valid_time.MEASURE,
         Measure("accuracy", "accuracy", percent=True),
         Measure("error", "error"),
     )

@@ -21,21 +21,32 @@ class Measure:
     label : by which tables have it.
     against : takes the truth (T, N) and the number of samples that rollouts will have, and returns the comparison; None
         where the measure does not exist for such data. Measures that a task family takes itself have none.
-    percent : shown in percent; more is better, and over several tasks the mean counts. Of all others less is better,
-        and the worst counts.
+    percent : shown in percent; more is better, and over several tasks the mean counts.
+    samples : a time in samples; more is better, and over several tasks the shortest counts. Of all other measures less
+        is better, and the largest counts.
     """
 
     name: str
     label: str
     against: Callable[[np.ndarray, int], Compare | None] | None = None
     percent: bool = False
+    samples: bool = False
+
+    @property
+    def worst(self) -> float:
+        """Where nothing was learned."""
+        return 0.0 if self.percent or self.samples else np.inf
 
     def overall(self, values: Sequence[float]) -> float:
         """One value for several tasks."""
-        return float(np.mean(values)) if self.percent else max(values)
+        if self.percent:
+            return float(np.mean(values))
+        return min(values) if self.samples else max(values)
 
     def shown(self, value: float) -> str:
         """As tables have it."""
         if self.percent:
             return f"{100 * value:.2f} %"
+        if self.samples:
+            return f"{value:.0f}"
         return f"{value:.2f}" if np.isfinite(value) else "div."

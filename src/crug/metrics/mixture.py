@@ -23,22 +23,31 @@ class MixtureReference:
     x : (T, N) the true trajectory, standardised.
     points : how many points the divergence is estimated at.
     most : no more centres than that are used of either trajectory, evenly spaced; None uses all.
+    variance : of the Gaussians.
     """
 
-    def __init__(self, x: np.ndarray, points: int = 2_000, most: int | None = None, seed: int = 0):
+    def __init__(
+        self,
+        x: np.ndarray,
+        points: int = 2_000,
+        most: int | None = None,
+        seed: int = 0,
+        variance: float = VARIANCE,
+    ):
         x = np.asarray(x, np.float64)
-        self.most = most
+        self.most, self.variance = most, variance
         rng = np.random.default_rng(seed)
-        noise = np.sqrt(VARIANCE) * rng.standard_normal((points, x.shape[1]))
+        noise = np.sqrt(variance) * rng.standard_normal((points, x.shape[1]))
         self.points = x[rng.integers(len(x), size=points)] + noise
-        self.truth = log_density(self.points, thinned(x, most))
+        self.truth = log_density(self.points, thinned(x, most), variance)
 
     def divergence(self, generated: np.ndarray) -> float:
         """KL(true || generated) for generated (L, N); infinite where anything is not finite."""
         generated = np.asarray(generated, np.float64)
         if not np.isfinite(generated).all():
             return np.inf
-        found = float(np.mean(self.truth - log_density(self.points, thinned(generated, self.most))))
+        density = log_density(self.points, thinned(generated, self.most), self.variance)
+        found = float(np.mean(self.truth - density))
         return found if np.isfinite(found) else np.inf
 
 
@@ -48,19 +57,19 @@ def thinned(x: np.ndarray, most: int | None) -> np.ndarray:
     return x[np.linspace(0, len(x) - 1, most).astype(int)]
 
 
-def log_density(points: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def log_density(points: np.ndarray, centres: np.ndarray, variance: float = VARIANCE) -> np.ndarray:
     """The logarithm (n,) of the mixture around `centres` (T, N) at `points` (n, N)."""
-    norm = np.log(len(centres)) + 0.5 * points.shape[1] * np.log(2 * np.pi * VARIANCE)
+    norm = np.log(len(centres)) + 0.5 * points.shape[1] * np.log(2 * np.pi * variance)
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (centres**2).sum(axis=1)
         parts = []
         for i in range(0, len(points), ROWS):
             p = points[i : i + ROWS]
-            exponents = p @ (centres.T / VARIANCE)
-            exponents -= squares / (2 * VARIANCE)
+            exponents = p @ (centres.T / variance)
+            exponents -= squares / (2 * variance)
             largest = exponents.max(axis=1)
             exponents -= largest[:, None]
             np.maximum(exponents, VANISHING, out=exponents)
             total = np.exp(exponents, out=exponents).sum(axis=1)
-            parts.append(largest + np.log(total) - (p**2).sum(axis=1) / (2 * VARIANCE))
+            parts.append(largest + np.log(total) - (p**2).sum(axis=1) / (2 * variance))
         return np.concatenate(parts) - norm

@@ -2,6 +2,7 @@
 
 from crug.model.file import load
 from crug.model.known import Known
-from crug.model.model import Model, Size
+from crug.model.model import Model
+from crug.model.uses import Size
 
 __all__ = ["Known", "Model", "Size", "load"]

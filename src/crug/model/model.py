@@ -16,26 +16,23 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, Self, Unpack
+from typing import Any, Self, Unpack
 
 import numpy as np
 
-from crug.core.dynamics import rollout as run_states
-from crug.core.network import Network, alone, create, grow, release, to_arrays, widen
+from crug.core.network import Network, alone, create, grow, release, widen
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment
 from crug.methods.crug import Crug, CrugSettings
 from crug.model.asked import Asked, How
-from crug.model.known import About, Known
+from crug.model.known import Known
+from crug.model.uses import Uses
 from crug.readers import Recording
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.proof import digest, network_bytes, parameters_digest
-from crug.runs.result import NOISE_SEED, Learned
-from crug.tasks import Prepared, Score, as_recordings, prepare
-from crug.tasks.base import Picture
-from crug.tasks.recordings import SAMPLES, Rolling
+from crug.tasks import Prepared, as_recordings, prepare
 from crug.training.settings import Given, merged, nested
 
 UNITS = 512
@@ -46,15 +43,7 @@ CASE = "model"
 PROGRESS = "crug-progress"
 
 
-class Size(NamedTuple):
-    """One point of a capacity curve: a network that was tried, scored on the training data."""
-
-    units: int
-    score: Score
-    committed: bool
-
-
-class Model:
+class Model(Uses):
     """One recurrent network that learns recordings one after another and forgets none.
 
     Parameters
@@ -94,55 +83,6 @@ class Model:
         model = cls(units=LEAST, seed=seed, settings=settings)
         model._hold(seed, dict(settings), network, recordings)
         return model
-
-    def _hold(self, seed: int, settings: dict[str, Any], network: Network, recordings: tuple[Known, ...]) -> None:
-        self.seed, self.settings, self.network, self.recordings = seed, settings, network, recordings
-
-    def __repr__(self) -> str:
-        known = ", ".join(self.tasks) or "nothing yet"
-        return f"Model of {self.units} units, {self.units_free} free, that knows {known}"
-
-    # what there is
-
-    @property
-    def tasks(self) -> tuple[str, ...]:
-        """The names of the recordings, in the order in which they were learned."""
-        return tuple(known.name for known in self.recordings)
-
-    @property
-    def units(self) -> int:
-        """Units in all."""
-        return self.network.size
-
-    @property
-    def units_free(self) -> int:
-        """Units that no recording owns."""
-        return len(self.network.free())
-
-    @property
-    def ledger(self) -> dict[str, dict[str, int]]:
-        """How many units of each kind every task owns, and how many are free."""
-        free = self.network.relu[self.network.free()]
-        owned = {name: self.network.units_of(k) for k, name in enumerate(self.tasks)}
-        return {**owned, "free": {"linear": int((~free).sum()), "relu": int(free.sum())}}
-
-    def about(self, name: str) -> About:
-        """What is known of a recording: samples, interval, columns, digests."""
-        return self._known(name).about
-
-    def learned(self, name: str) -> Learned:
-        """How a recording was learned: its score right afterwards, every phase, minutes."""
-        return self._known(name).learned
-
-    def held_out(self, name: str) -> np.ndarray:
-        """The part (T, N) of a recording that it was not learned from, in your units."""
-        known = self._known(name)
-        return known.scale.restore(known.task.test)
-
-    def capacity_curve(self, name: str) -> list[Size]:
-        """What each size that was tried on the way would have cost."""
-        learned = self.learned(name)
-        return [Size(o.units, o.score, i == learned.chosen) for i, o in enumerate(learned.history)]
 
     # learning
 
@@ -271,130 +211,14 @@ class Model:
         self.network = grow(self.network, units - units // 2, units // 2, rng)
         return self
 
-    # using what was learned
-
-    def rollout(
-        self,
-        name: str,
-        steps: int | None = None,
-        x0: np.ndarray | None = None,
-        inputs: np.ndarray | None = None,
-        noise: bool = False,
-        seed: int = NOISE_SEED,
-    ) -> np.ndarray:
-        """Run one recording's network freely: (steps, N) in your units, from x0 (N,) or several x0 (batch, N).
-
-        The first row is one step after the start. Without x0, that is where the held-out part begins. Without `steps`
-        there are 10,000. A recording that was learned with inputs runs under `inputs` (T, Q), or under those of its
-        held-out part, for as many steps as there are.
-
-        With `noise=True` it varies as the recording did, where the recording was found to vary by more than a network
-        does by itself (`learned(name).noisy`); the same `seed` gives the same bits.
-        """
-        number, known = self._number(name), self._known(name)
-        start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
-        usual = known.task.usual_steps if inputs is None else len(np.atleast_1d(inputs))
-        count = _whole(usual if steps is None else steps)
-        how = Rolling(start, count, inputs, self._noise_seed(name, noise, seed))
-        out = known.scale.restore(known.task.roll(self.network, number, how))
-        return out if x0 is not None and np.ndim(x0) == 2 else out[0]
-
-    def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
-        """Run the whole network once and read every recording from it: name -> (steps, N).
-
-        `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
-        begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
-        There are no inputs here, also for recordings that were learned with some, and no noise.
-        """
-        if not self.recordings:
-            return {}
-        net, units = self.network, self.network.used()
-        z0 = np.zeros((1, len(units)), np.float32)
-        for number, known in enumerate(self.recordings):
-            start = self._one_start(known, (x0 or {}).get(known.name))
-            own = np.flatnonzero(net.owner[units] == number)
-            z0[0, own] = net.B[units[own], : len(start)] @ start
-            z0[0, np.searchsorted(units, net.readouts[number])] = start
-        for name in x0 or {}:
-            self._number(name)
-        system = net.system(units, np.concatenate(net.readouts))
-        out = np.asarray(run_states(system._replace(encoder=z0[:, :0]), z0, system.readout, _whole(steps)))[0]
-        parts = np.split(out, np.cumsum([len(r) for r in net.readouts])[:-1], axis=1)
-        return {known.name: known.scale.restore(part) for known, part in zip(self.recordings, parts, strict=True)}
-
-    def _one_start(self, known: Known, given: Any) -> np.ndarray:
-        start = known.task.test[:1]
-        if given is not None:
-            start = known.scale.standardise(self._observations(known.name, given))
-        if len(start) > 1:
-            raise CrugError(f"x0 of {known.name!r} has {len(start)} starts; the whole network has one")
-        return np.asarray(start[0], np.float32)
-
-    def score(self, name: str, noise: bool = False, seed: int = NOISE_SEED) -> Score:
-        """All measures of a recording on its held-out part; with `noise=True`, of rollouts that vary as it did."""
-        return self._known(name).task.evaluate(self.network, self._number(name), self._noise_seed(name, noise, seed))
-
-    def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
-        if noise and self.network.noises[self._number(name)] is None:
-            raise CrugError(
-                f"{name!r} carries no noise: none did its rollouts any good when it was learned",
-                "leave noise out",
-                "leave --noise out",
-            )
-        return seed if noise else None
-
-    def picture(self, name: str) -> Picture:
-        """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""
-        known = self._known(name)
-        found = known.task.picture(self.network, self._number(name))
-        shown = {part: known.scale.restore(x) for part, x in found.parts.items() if part in SAMPLES}
-        return found._replace(parts={**found.parts, **shown})
-
-    def extract(self, name: str) -> Model:
+    def extract(self, name: str) -> Self:
         """The small stand-alone network of one recording, as a model of its own without free units."""
         known, small = self._known(name), alone(self.network, self._number(name))
         about = known.about.model_copy(update={"parameters": parameters_digest(small, 0)})
-        return Model.restored(self.seed, self.settings, small, (replace(known, about=about),))
-
-    def arrays(self) -> dict[str, np.ndarray]:
-        """The parameters of the network as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger, readouts."""
-        return {name: np.array(value) for name, value in to_arrays(self.network).items()}
-
-    def verify(self) -> dict[str, bool]:
-        """For every recording, whether its parameters and its rollout are still the bits that were learned.
-
-        The rollout is compared on the kind of machine that learned it only: others round differently, and there the
-        parameters decide.
-        """
-        return {known.name: known.unchanged(self.network, k) for k, known in enumerate(self.recordings)}
+        return self.restored(self.seed, self.settings, small, (replace(known, about=about),))
 
     def save(self, path: str | Path) -> None:
         """Write the model into one file (safetensors, no pickle), whole or not at all."""
         from crug.model.file import save  # a file is made of models
 
         save(self, path)
-
-    def _number(self, name: str) -> int:
-        if name not in self.tasks:
-            known = ", ".join(self.tasks) or "none yet"
-            raise CrugError(f"the model has no recording called {name!r}; it has: {known}")
-        return self.tasks.index(name)
-
-    def _known(self, name: str) -> Known:
-        return self.recordings[self._number(name)]
-
-    def _observations(self, name: str, x0: Any) -> np.ndarray:
-        """Starts (batch, N) in the recording's own units."""
-        x0 = np.atleast_2d(np.asarray(x0, np.float64))
-        dim = self._known(name).task.dim
-        if x0.ndim > 2 or x0.shape[1] != dim:
-            raise CrugError(f"{name!r} has {dim} dimensions; x0 is (N,) or (batch, N), not {x0.shape}")
-        if not np.isfinite(x0).all():
-            raise CrugError(f"{name!r}: x0 has values that are not finite")
-        return x0
-
-
-def _whole(steps: int) -> int:
-    if steps < 1:
-        raise CrugError(f"steps = {steps}; give a positive number")
-    return steps

@@ -36,6 +36,10 @@ class Recording:
         What drove the system at each sample. None for an autonomous system, which nothing drives.
     input_columns : tuple of str
         The Q names of the inputs.
+    clock : str
+        The name of the column that told the time, where there was one.
+    began : float
+        What it said at the first sample.
 
     Notes
     -----
@@ -59,6 +63,8 @@ class Recording:
     dt: float | None = None
     inputs: np.ndarray | None = None
     input_columns: tuple[str, ...] = ()
+    clock: str = ""
+    began: float = 0.0
 
     def __len__(self) -> int:
         return len(self.values)
@@ -74,7 +80,8 @@ class Recording:
             raise TypeError(f"a recording runs forward in time; the step of a slice is from 1, not {step}")
         inputs = None if self.inputs is None else self.inputs[part]
         dt = None if self.dt is None else self.dt * step
-        return replace(self, values=self.values[part], inputs=inputs, dt=dt)
+        began = self.began + range(len(self))[part].start * (self.dt or 0.0)
+        return replace(self, values=self.values[part], inputs=inputs, dt=dt, began=began)
 
     def __array__(self, dtype: np.dtype | None = None, copy: bool | None = None) -> np.ndarray:
         return np.array(self.values, dtype=dtype, copy=copy)

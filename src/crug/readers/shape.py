@@ -42,13 +42,14 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
         It begins with the first sample of which all copies exist. Inputs are cut and decimated like the data, and
         stay aligned with them; they are not copied.
     """
-    x, u, source = recording.values, recording.inputs, recording.source
+    x, u, source, began = recording.values, recording.inputs, recording.source, recording.began
+    interval = recording.dt or 0.0
     if cut < 0 or decimate < 1:
         raise CrugError(f"{source}: cut = {cut}, decimate = {decimate}", "cut is from 0, decimate from 1")
     if cut:
         if 2 * cut >= len(x):
             raise CrugError(f"{source}: has {len(x)} samples, {cut} cannot be cut from both ends")
-        x, u = x[cut:-cut], None if u is None else u[cut:-cut]
+        x, u, began = x[cut:-cut], None if u is None else u[cut:-cut], began + cut * interval
     if decimate > 1:
         if len(x) // decimate < SHORTEST:
             raise CrugError(
@@ -62,10 +63,29 @@ def shaped(recording: Recording, cut: int = 0, decimate: int = 1, lags: Sequence
             raise CrugError(f"{source}: lags {steps} do not fit {len(x)} samples", "they are in samples, from 1")
         longest = max(steps)
         x = np.concatenate([x[longest:], *(x[longest - s : len(x) - s] for s in steps)], axis=1)
-        u = None if u is None else u[longest:]
+        u, began = None if u is None else u[longest:], began + longest * decimate * interval
         columns += tuple(f"{name}-{s}" for s in steps for name in columns)
     dt = None if recording.dt is None else recording.dt * decimate
-    return replace(recording, values=x, columns=columns, dt=dt, inputs=u)
+    return replace(recording, values=x, columns=columns, dt=dt, inputs=u, began=began)
+
+
+def lags_in(columns: Sequence[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The columns of which there are delayed copies among `columns`, and the delays; all of them and none where
+    `shaped` did not make such names.
+
+    Examples
+    --------
+    >>> lags_in(("x", "y", "x-20", "y-20"))
+    (('x', 'y'), (20,))
+    """
+    for count in range(1, len(columns) // 2 + 1):
+        first = tuple(columns[:count])
+        tails = [name.removeprefix(f"{first[0]}-") for name in columns[count::count]]
+        if all(tail.isdecimal() for tail in tails):
+            lags = tuple(int(tail) for tail in tails)
+            if tuple(columns[count:]) == tuple(f"{name}-{lag}" for lag in lags for name in first):
+                return first, lags
+    return tuple(columns), ()
 
 
 def _decimated(x: np.ndarray, factor: int) -> np.ndarray:

@@ -109,7 +109,10 @@ def recording_of(table: Table, where: Places, chosen: bool) -> Recording:
         names = tuple(table.names[i] for i in where.inputs)
         found = replace(found, inputs=values[:, data : data + driving], input_columns=names)
     if where.clock is not None and len(values):
-        found = replace(found, dt=_interval(found, table.names[where.clock], values[:, -1], chosen))
+        clock, time = table.names[where.clock], values[:, -1]
+        found = replace(found, dt=_interval(found, clock, time, chosen))
+        if found.dt is not None and np.isfinite(time[0]):
+            found = replace(found, clock=clock, began=float(time[0]))
     return found
 
 

@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from crug.core.block import Opening, View, masked, open_block
-from crug.core.network import Network, with_noise
+from crug.core.network import Network, with_gain, with_noise
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError
 from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method, Rehearsal
@@ -57,6 +57,7 @@ def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
     network, memory = closing
     if a.number >= len(network.readouts):
         raise CrugError(f"{method.name}: {task.name} was never closed: next_phase gave no phase to train it in")
+    network = with_gain(network, a.number, task.gain(network, a.number))
     network, noisy = _varied(method, assignment, network)
     own = task.evaluate(network, a.number)
     earlier = [t.evaluate(network, k) for k, t in enumerate(a.sequence[: a.number])] if task.quick else []

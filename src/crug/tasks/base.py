@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 import jax
@@ -37,11 +38,22 @@ class Score:
     values : the measures by name, e.g. {"d_stsp": 0.4, "d_h": 0.05}; infinite where divergent.
     rank : one number to compare scores of the same task by; less is better.
     main : the one measure that a margin applies to; less is better.
+    errors : standard errors, of the rank and of measures by name, as far as several rollouts tell them.
     """
 
     values: Mapping[str, float]
     rank: float
     main: float
+    errors: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def error(self) -> float:
+        """The standard error of the rank."""
+        return self.errors.get("rank", 0.0)
+
+    def apart(self, other: Score) -> float:
+        """The standard error of the difference of two ranks."""
+        return float(np.hypot(self.error, other.error))
 
     def measures(self) -> dict[str, float]:
         """All measures by name."""
@@ -70,6 +82,15 @@ class Data(Protocol):
         ...
 
 
+class Look(Enum):
+    """How a block is looked at. Every checkpoint gets a quick look, one that may be the best so far a close look, and
+    what a phase kept in the end a fresh one: from places that nothing was chosen by."""
+
+    QUICK = "quick"
+    CLOSE = "close"
+    FRESH = "fresh"
+
+
 class Scorer(ABC):
     """Judges a block while it trains, on the part that it is trained on."""
 
@@ -77,9 +98,11 @@ class Scorer(ABC):
     """What a perfect model would rank; nothing can be told below it."""
     names: tuple[str, ...]
     """The measures of its scores."""
+    uncertain: bool = False
+    """Whether another look tells more than the first. All looks of a scorer that is certain are the same."""
 
     @abstractmethod
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
+    def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
         """The score of a block as it would run if it were committed."""
 
     @abstractmethod
@@ -106,13 +129,13 @@ class WorstOf(Scorer):
 
     def __init__(self, own: Scorer, others: Sequence[tuple[Scorer, View]]):
         self.own, self.others = own, others
-        self.names = own.names
+        self.names, self.uncertain = own.names, own.uncertain
         self.floor = max(own.floor, *(scorer.floor for scorer, _ in others))
 
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
-        scores = [self.own.score(network, block, effective)]
+    def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
+        scores = [self.own.score(network, block, effective, look)]
         for scorer, view in self.others:
-            scores.append(scorer.score(network, seen_as(block, view), reordered(effective, view.order)))
+            scores.append(scorer.score(network, seen_as(block, view), reordered(effective, view.order), look))
         return max(scores, key=lambda score: score.rank)
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
@@ -165,6 +188,10 @@ class Task(ABC):
     def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
         """The noise that would do rollouts of task `number` good; None where none does."""
         return None
+
+    def gain(self, network: Network, number: int) -> float:
+        """How closely task `number` is to follow the context of a forecast."""
+        return network.gains[number]
 
     @abstractmethod
     def worst(self) -> Score:

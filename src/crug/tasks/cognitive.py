@@ -32,7 +32,7 @@ from crug.core.dynamics import Drive, forced_unroll, heard, run_under
 from crug.core.network import Network, create_for_trials, recycle_for_trials
 from crug.core.streams import Stream, generator
 from crug.sections import NetworkSettings, NonNegative, Section, TrainingSettings
-from crug.tasks.base import Family, Picture, Score, Scorer, Task
+from crug.tasks.base import Family, Look, Picture, Score, Scorer, Task
 from crug.tasks.windows import NOBODY
 
 STEPS, RAW, OUTPUTS = 40, 9, 3
@@ -225,7 +225,7 @@ class TrialScorer(Scorer):
         self.task = task
         self.trials = make_trials(network, feeders, task.parts(task.fresh))
 
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
+    def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
         outputs = np.asarray(_all_answers(effective, block.fixed, self.trials)).swapaxes(0, 1)
         return self.task.judged(outputs, self.task.fresh)
 

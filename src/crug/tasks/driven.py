@@ -20,13 +20,15 @@ from jax import Array
 
 from crug.core.block import Block, Fixed, Params, View, system_of
 from crug.core.dynamics import System, run_under
+from crug.core.following import forecast
 from crug.core.network import Network, open_inputs
 from crug.core.noise import Noise, roll_out
 from crug.errors import CrugError
 from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
-from crug.tasks.base import Picture, RolloutScorer, Score
+from crug.tasks.base import Look, Picture, RolloutScorer, Score
+from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, Scale, held_out, kept
 from crug.tasks.variability import Variability, variability
 from crug.tasks.windows import NOBODY, Windows, affordable, bounded, feed, window_starts, window_view
@@ -106,7 +108,7 @@ class ResponseScorer(RolloutScorer):
     def __init__(self, stretches: Stretches):
         self.stretches = stretches
 
-    def score(self, network: Network, block: Block, effective: Params) -> Score:
+    def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
         return self.varied(system_of(network, block, effective), None)
 
     def varied(self, system: System, noise: Noise | None) -> Score:
@@ -121,12 +123,10 @@ class ResponseScorer(RolloutScorer):
 
 @dataclass(frozen=True)
 class DrivenTask(RecordingTask):
-    """A recording of a driven system. Inputs are standardised as the recording is; those of the test part keep their
-    trajectories apart in `test_breaks`."""
+    """A recording of a driven system. Inputs are standardised as the recording is."""
 
     train_inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     test_inputs: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
-    test_breaks: tuple[int, ...] = ()
     input_scale: Scale = field(default_factory=lambda: Scale(np.empty(0), np.empty(0)))
     input_columns: tuple[str, ...] = ()  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "driven"
@@ -151,7 +151,6 @@ class DrivenTask(RecordingTask):
             prepared.task,
             train_inputs=scale.standardise(train),
             test_inputs=kept(scale.standardise(np.concatenate(tests)[:TESTED])),
-            test_breaks=tuple(int(b) for b in np.cumsum([len(s) for s in tests])[:-1] if b < TESTED),
             input_scale=scale,
             input_columns=columns,
         )
@@ -177,7 +176,17 @@ class DrivenTask(RecordingTask):
     def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test part, each under the inputs that followed there."""
         stretches = Stretches.of(self.test, self.test_inputs, self.test_breaks, STARTS)
-        return stretches.score(stretches.run(network.task_system(number), network.noises[number], seed))
+        system = network.task_system(number)
+        found = stretches.score(stretches.run(system, network.noises[number], seed))
+        valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
+        return replace(found, values={**found.values, **valid})
+
+    def forecasts(self) -> Forecasts:
+        return Forecasts.of(self.test, self.test_breaks, self.test_inputs)
+
+    def gain(self, network: Network, number: int) -> float:
+        choosing = Forecasts.of(self.train, self.breaks, self.train_inputs, CHOOSING)
+        return choosing.best_gain(network.task_system(number))
 
     def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
         scorer = self.scorer(network, NOBODY, settings)
@@ -228,6 +237,17 @@ class DrivenTask(RecordingTask):
         s = np.broadcast_to(s[: how.steps], (len(how.x0), how.steps, s.shape[1]))
         return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed, s)
 
+    def foresee(self, network: Network, number: int, how: Rolling) -> np.ndarray:
+        needed = len(how.x0) - 1 + how.steps
+        s = self._given(np.empty((0, len(self.input_scale.mean))) if how.inputs is None else how.inputs)
+        if len(s) < needed:
+            raise CrugError(
+                f"{self.name!r} was learned with inputs: a forecast of {how.steps} steps from {len(how.x0)} samples "
+                f"needs {needed} of them, from the first sample of the context on; you gave {len(s)}"
+            )
+        gain, s = network.gains[number], s[None, :needed]
+        return forecast(network.task_system(number), how.x0[None], how.steps, gain, s)[0]
+
     def _given(self, inputs: Any) -> np.ndarray:
         """Inputs (T, Q) as the network hears them."""
         s, width = np.asarray(inputs, np.float64), len(self.input_scale.mean)
@@ -247,7 +267,6 @@ class DrivenTask(RecordingTask):
             "inputs": self.test_inputs.astype(np.float32),
             "input_mean": self.input_scale.mean,
             "input_std": self.input_scale.std,
-            "breaks": np.asarray(self.test_breaks, np.int64),
         }
 
     @classmethod
@@ -258,5 +277,4 @@ class DrivenTask(RecordingTask):
             plain,
             test_inputs=np.asarray(arrays["inputs"], np.float64),
             input_scale=Scale(arrays["input_mean"], arrays["input_std"]),
-            test_breaks=tuple(int(b) for b in arrays["breaks"]),
         )

@@ -10,16 +10,18 @@ import numpy as np
 
 from crug.core.block import Block, View
 from crug.core.dynamics import run_freely
+from crug.core.following import forecast
 from crug.core.network import Network, create, recycle
 from crug.core.noise import roll_out
 from crug.errors import CrugError
-from crug.metrics import against
+from crug.metrics import MEASURES, against
 from crug.readers.columns import Recording, checked, constant
 from crug.readers.noise import Noise, noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
-from crug.tasks.attractor import STARTS, AttractorScorer, attractor_score, measured, spread
+from crug.tasks.attractor import MANY, STARTS, SURE, AttractorScorer, attractor_score, measured, spread, surely
 from crug.tasks.base import Picture, RolloutScorer, Score, Task
+from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.timescale import time_scale
 from crug.tasks.variability import Variability, variability
 from crug.tasks.windows import NOBODY, Windows, make_windows, window_view
@@ -83,8 +85,9 @@ class RecordingTask(Task):
     """A recording of an autonomous system.
 
     `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
-    several trajectories, `breaks` says at which samples a new one begins; where they were noisy, `smoothed` says over
-    how many samples each column was smoothed, and `noisy` whether some may have kept their noise. `rollout` is how many
+    several trajectories, `breaks` says at which samples a new one begins, and `test_breaks` the same of the test data.
+    Where they were noisy, `smoothed` says over how many samples each column was smoothed, and `noisy` whether some may
+    have kept their noise. `rollout` is how many
     steps a rollout has that is compared with the test data, and how many of the first are dropped. It is long even
     where the recording is short: what a rollout did not have the time to visit says nothing about its attractor.
     """
@@ -95,6 +98,7 @@ class RecordingTask(Task):
     test: np.ndarray
     dt: float
     breaks: tuple[int, ...] = ()
+    test_breaks: tuple[int, ...] = ()
     rollout: tuple[int, int] = (STEPS, TRANSIENT)
     smoothed: tuple[int, ...] = ()
     noisy: bool = False
@@ -117,9 +121,21 @@ class RecordingTask(Task):
         return AttractorScorer(self.train, self.rollout, settings.starts, breaks=self.breaks, noisy=self.noisy)
 
     def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
-        """Rollouts from five places of the test data against these."""
+        """Rollouts from five places of the test data against these; from thirty, to be sure; and forecasts."""
         system, noise = network.task_system(number), network.noises[number]
-        return measured(self.test, roll_out(system, spread(self.test, STARTS), self.rollout, noise, seed))
+        found, many = (
+            measure(self.test, roll_out(system, spread(self.test, count), self.rollout, noise, seed))
+            for measure, count in ((measured, STARTS), (surely, MANY))
+        )
+        valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
+        return replace(found, values={**found.values, **many.values, **valid}, errors=many.errors)
+
+    def forecasts(self) -> Forecasts:
+        """Those by which the forecasts of a network are judged."""
+        return Forecasts.of(self.test, self.test_breaks)
+
+    def gain(self, network: Network, number: int) -> float:
+        return Forecasts.of(self.train, self.breaks, count=CHOOSING).best_gain(network.task_system(number))
 
     def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
         scorer = self.scorer(network, NOBODY, settings)
@@ -127,7 +143,8 @@ class RecordingTask(Task):
 
     def worst(self) -> Score:
         """Divergent by every measure that such data have."""
-        return attractor_score(dict.fromkeys(against(self.test, self.rollout[0]), np.inf))
+        names = (*against(self.test, self.rollout[0]), SURE, "valid")
+        return attractor_score({name: MEASURES[name].worst for name in names})
 
     def examples(self) -> list[np.ndarray]:
         return np.split(np.asarray(self.train, np.float32), self.breaks)
@@ -181,7 +198,8 @@ class RecordingTask(Task):
             raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
         ends = held_out(arrays)
         parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
-        test = np.concatenate([x[end:] for x, end in zip(arrays, ends, strict=True)])[:TESTED]
+        tests = [x[end:] for x, end in zip(arrays, ends, strict=True)]
+        test = np.concatenate(tests)[:TESTED]
         found = [_noise(name, i, [x[:, i] for x in parts]) for i in range(test.shape[1])]
         widths = tuple(one.width if smooth else 0 for one in found)
         train = np.concatenate([smoothed(x, widths) for x in parts])
@@ -193,6 +211,7 @@ class RecordingTask(Task):
             kept(scale.standardise(test)),
             1.0 if pieces[0].dt is None else pieces[0].dt,
             breaks=tuple(int(b) for b in np.cumsum(ends)[:-1]),
+            test_breaks=tuple(int(b) for b in np.cumsum([len(x) for x in tests])[:-1] if b < TESTED),
             smoothed=widths if any(widths) else (),
             noisy=any(one.level > NOISY for one, width in zip(found, widths, strict=True) if not width),
             columns=pieces[0].columns,
@@ -225,13 +244,20 @@ class RecordingTask(Task):
             raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
         return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed)
 
+    def foresee(self, network: Network, number: int, how: Rolling) -> np.ndarray:
+        """What comes after the context `how.x0` (T, N): (steps, N), standardised."""
+        if how.inputs is not None:
+            raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
+        return forecast(network.task_system(number), how.x0[None], how.steps, network.gains[number])[0]
+
     def proof(self, network: Network, number: int, steps: int, seed: int | None = None) -> np.ndarray:
         """A rollout from where the test part begins; with a seed, under the noise that the task carries."""
         return self.roll(network, number, Rolling(self.test[:1], steps, seed=seed))
 
     def remembered(self) -> dict[str, np.ndarray]:
         """What a model keeps to score it again."""
-        return {"test": self.test.astype(np.float32)}
+        breaks = {"breaks": np.asarray(self.test_breaks, np.int64)} if self.test_breaks else {}
+        return {"test": self.test.astype(np.float32), **breaks}
 
     @classmethod
     def restored(
@@ -239,7 +265,8 @@ class RecordingTask(Task):
     ) -> RecordingTask:
         """The task as `remembered` left it: without anything to learn from."""
         test = np.asarray(arrays["test"], np.float64)
-        return cls(name, name, np.empty((0, test.shape[1])), test, dt, columns=columns)
+        breaks = tuple(int(b) for b in arrays.get("breaks", ()))
+        return cls(name, name, np.empty((0, test.shape[1])), test, dt, columns=columns, test_breaks=breaks)
 
 
 # a user's samples

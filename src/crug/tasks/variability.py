@@ -18,7 +18,8 @@ import numpy as np
 from scipy.cluster.vq import kmeans2
 
 from crug.core.dynamics import System
-from crug.core.noise import Noise, foreseen
+from crug.core.following import foreseen
+from crug.core.noise import Noise
 from crug.tasks.attractor import spread
 from crug.tasks.base import FAR, RolloutScorer
 

@@ -18,7 +18,7 @@ import numpy as np
 from crug.core.block import UNIT_AXES, Block, Opening, Params, State, View, compact, gather, masked, open_block
 from crug.core.network import Network
 from crug.errors import CrugError
-from crug.tasks.base import Score, Scorer
+from crug.tasks.base import Look, Score, Scorer
 from crug.training.epochs import CHUNK, Given, Recipe, Rules, start, train_epochs, unit_costs
 from crug.training.objective import Controls, Objective
 
@@ -26,6 +26,8 @@ SAVE_SECONDS = 60
 BLOWN_UP, STUMBLE_RATE = 10.0, 0.5
 """A loss ten times the variance of the data, and ten times what it was at first, means that the network has become
 unstable: training goes on from before, with this part of the rate."""
+CLOSE = 2
+"""A checkpoint that is worse than the best by less than so many standard errors is looked at closely."""
 PRESS_PART = 0.35
 PRESSES = 8
 """A block is pressed to its size in the first part of a phase, in so many portions."""
@@ -38,7 +40,7 @@ class Phase:
     `begin` is the number of the earlier phase whose kept network it starts from; None opens fresh units. `size` is how
     many units the block has: drawn when it opens, or pressed down to, one least important unit after another, in the
     first part of the phase. Checkpoints are scored after `score_from` of the epochs, every `score_every` epochs;
-    `select` says whether the best or the last of them is kept. `controls` are numbers for the method's objective,
+    `select` says which of them is kept (see `RunSettings`). `controls` are numbers for the method's objective,
     `forcing` settings of training by which the phase departs from the task's: interval, strength, window.
     """
 
@@ -185,6 +187,8 @@ def run_phase(
         due = time.monotonic() - saved > SAVE_SECONDS
         saved = time.monotonic() if due else saved
         watch(progress, due)
+    if progress.kept and _careful(course, phase):  # what was chosen by its score has been lucky
+        progress.score = _judge(course, *progress.kept, Look.FRESH)
     if progress.stumbles == len(progress.curves):
         warnings.warn(
             f"nothing was learned in {phase.epochs} epochs ({phase.kind}): loss or gradient were not finite or grew "
@@ -286,12 +290,23 @@ def _score(course: Course, phase: Phase, progress: Progress) -> Score | None:
     if not (last or due):
         return None
     block, params = absorbed(course, phase, progress.block, progress.state.params)
-    score = course.scorer.score(course.network, block, masked(params, block.fixed.alive))
-    better = progress.score is None or score.rank < progress.score.rank
     full = phase.size is None or len(block.members) <= phase.size
-    if full and (progress.kept is None or (better if phase.select == "best" else last)):
+    score, best = _judge(course, block, params), progress.score
+    near = best is None or score.rank < best.rank + CLOSE * score.apart(best)
+    if full and near and _careful(course, phase):
+        score = _judge(course, block, params, Look.CLOSE)
+    better = best is None or (score.rank < best.rank and phase.select != "last")
+    if full and (better or (last and phase.select == "last")):
         progress.kept, progress.score, progress.account = (block, params), score, progress.state.account
     return score
+
+
+def _careful(course: Course, phase: Phase) -> bool:
+    return phase.select == "surest" and course.scorer.uncertain
+
+
+def _judge(course: Course, block: Block, params: Params, look: Look = Look.QUICK) -> Score:
+    return course.scorer.score(course.network, block, masked(params, block.fixed.alive), look)
 
 
 def _point(course: Course, number: int, progress: Progress, score: Score | None, controls: Controls) -> CurvePoint:

@@ -20,8 +20,11 @@ from crug.tasks.gait import GaitSettings
 Given = Mapping[str, Any]
 """Settings as they are given: by name, those of a section as a mapping of their own."""
 Select = Annotated[
-    Literal["best", "last"],
-    Field(description="which checkpoint is kept: the best by its attractor on the training data, or the last"),
+    Literal["surest", "best", "last"],
+    Field(
+        description="which checkpoint is kept: the last, the best by a few rollouts on the training data, or, among "
+        "those that may be the best, the best by many more"
+    ),
 ]
 
 Noisy = Annotated[

@@ -23,9 +23,10 @@ from crug.methods.crug.price import ungated
 from crug.methods.crug.settings import CrugSettings, PathSettings
 from crug.training.phases import Outcome, Phase
 
-FAR, HELPED = 6, 0.8
-"""All is far off when the best score is this many tolerances above the floor; a block has helped when it brings the
-score down to this part."""
+HELPED = 0.8
+"""A block has helped when it brings the score down to this part."""
+CALMER = 1 / 3
+"""The last settling begins with this part of the rate: at the full one, as many networks were spoilt as mended."""
 LONGER = 2
 """Windows of gentle teaching are this much longer: how a small pull adds up shows late."""
 GATE_LR = 5e-3
@@ -74,16 +75,17 @@ def _phase(settings: CrugSettings, step: Open, hints: Hints) -> Phase:
     controls = ungated(s.transfer.price, t.gate_lr or GATE_LR)
     gently = {} if step.strength is None else {"interval": 1, "strength": step.strength, "window": LONGER * t.window}
     # the rate need not fall far: the rungs below start again from settle_lr
-    return Phase("open", length, t.lr, t.lr / 30, size=size, controls=controls, select=s.select, forcing=gently)
+    opened = Phase("open", length, t.lr, t.lr / 30, size=size, controls=controls, forcing=gently)
+    return replace(opened, select=s.select, score_every=s.path.every)
 
 
 def _settling(settings: CrugSettings, kind: str, step: Press, history: Sequence[Outcome]) -> Phase:
     """What a phase kept, pressed to a size and settled; it is taught on as it was before."""
-    s, before = settings, history[step.begin].phase
-    length = max(1, round((s.path.final if kind == "final" else s.path.rung) * s.epochs))
-    rates, controls = (s.path.settle_lr, s.training.lr_end), ungated(s.transfer.price)
-    begun = Phase(kind, length, *rates, begin=step.begin, size=step.size, controls=controls, select=s.select)
-    return replace(begun, forcing=before.forcing)
+    s, before, final = settings, history[step.begin].phase, kind == "final"
+    length = max(1, round((s.path.final if final else s.path.rung) * s.epochs))
+    lr, controls = s.path.settle_lr * (CALMER if final else 1), ungated(s.transfer.price)
+    begun = Phase(kind, length, lr, s.training.lr_end, begin=step.begin, size=step.size, controls=controls)
+    return replace(begun, select=s.select, score_every=s.path.every, forcing=before.forcing)
 
 
 def _walk(path: PathSettings, history: Sequence[Outcome], hints: Hints) -> Open | Press | None:
@@ -93,7 +95,7 @@ def _walk(path: PathSettings, history: Sequence[Outcome], hints: Hints) -> Open 
     width = history[opened].units
     if opened == len(history) - 1:
         return Press(opened, below(width, hints.dim))
-    if opened == len(history) - 2 and min(ranks) > hints.floor + FAR * path.tolerance:
+    if opened == len(history) - 2 and min(ranks) > hints.floor + path.far:
         strict = [o for o in history if o.phase.kind == "open" and not o.phase.forcing]
         helped = opened == 0 or min(ranks[opened:]) < HELPED * min(ranks[:opened])
         if helped and not history[opened].phase.forcing and 2 * width <= hints.available:
@@ -125,11 +127,12 @@ def below(size: int, dim: int) -> int:
 
 
 def smallest_good(path: PathSettings, history: Sequence[Outcome]) -> int:
-    """The phase with the smallest network that scores as well as the best within the tolerance."""
-    ranks = [o.score.rank for o in history]
-    limit = min(ranks) + path.tolerance
-    good = [i for i, rank in enumerate(ranks) if rank <= limit]
-    return min(good, key=lambda i: (history[i].units, ranks[i]))
+    """The phase with the smallest network that scores as well as the best, within the tolerance or as far as the scores
+    can tell."""
+    scores = [o.score for o in history]
+    best = min(scores, key=lambda score: score.rank)
+    good = [i for i, s in enumerate(scores) if s.rank <= best.rank + max(path.tolerance, s.apart(best))]
+    return min(good, key=lambda i: (history[i].units, scores[i].rank))
 
 
 def choose(path: PathSettings, history: Sequence[Outcome]) -> int:

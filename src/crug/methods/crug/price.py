@@ -51,7 +51,7 @@ def next_phase(settings: CrugSettings, history: Sequence[Outcome], hints: Hints)
 def choose(settings: CrugSettings, history: Sequence[Outcome]) -> int:
     """The last phase; where the best checkpoint is kept, settling has to beat what it began from."""
     last = len(history) - 1
-    if last > 0 and settings.select == "best":
+    if last > 0 and settings.select != "last":
         return min(last, 0, key=lambda i: history[i].score.rank)
     return last
 

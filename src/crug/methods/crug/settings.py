@@ -13,15 +13,18 @@ from crug.training.settings import Given, RunSettings
 PATH_USUAL: Given = {"epochs": 4000, "training": {"optimiser": "radam", "lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 PATH_PRESETS: Mapping[str, Given] = {
-    "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24}},
-    "gait": {"training": {"batches": 31, "interval": 8}, "path": {"again": 0, "gently": (0.2, 0.35), "tolerance": 0.3}},
+    "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24, "every": 16}},
+    "gait": {
+        "training": {"batches": 31, "interval": 8},
+        "path": {"again": 0, "gently": (0.2, 0.35), "tolerance": 0.3, "far": 1.0},
+    },
     "model": {"path": {"again": 1, "gently": (0.2, 0.35)}},
 }
 """What it trains with on the cognitive tasks, on gait and in a user's model. On gait four steps, a pass over a subject,
 are too few for a rung, and 16 steps of a stride cannot be foreseen from six columns that show so little of it. Strides
 vary, so blocks are opened gently rather than anew, and their scores are large; a user's recording may be of either
 kind."""
-BOTH: Given = {"select": "best", "training": {"range_weight": 100.0}}
+BOTH: Given = {"select": "surest", "training": {"range_weight": 100.0}}
 
 
 class GateSettings(Section):
@@ -52,10 +55,15 @@ class PathSettings(Section):
     tolerance: Annotated[NonNegative, Field(description="how much worse than the best a smaller network may score")] = (
         0.1
     )
+    far: Annotated[
+        NonNegative,
+        Field(description="how much worse than a perfect model all networks must score for other blocks to be opened"),
+    ] = 0.6
     open: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for opening a block")] = 0.08
     rung: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for one rung")] = 0.07
     final: Annotated[float, Field(gt=0, lt=1, description="part of the epochs for the last settling")] = 0.15
     settle_lr: Annotated[float, Field(gt=0, description="learning rate at the start of a rung")] = 1e-2
+    every: Annotated[int, Field(ge=1, description="epochs between two checkpoints that are scored")] = 4
     tries: Annotated[int, Field(ge=1, description="attempts at one size")] = 2
     again: Annotated[int, Field(ge=0, description="times that the first block is opened anew if all is far off")] = 2
     gently: Annotated[

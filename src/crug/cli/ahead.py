@@ -1,0 +1,132 @@
+"""What a recording's network does by itself: rollout and forecast."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from crug.cli.options import File, Name, listed
+from crug.errors import CrugError
+from crug.model import load
+from crug.model.known import About
+from crug.readers import Recording, read, shaped
+from crug.readers.shape import lags_in
+from crug.report.terminal import say
+from crug.runs.result import NOISE_SEED
+
+Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
+
+
+def rollout(
+    file: File,
+    name: Name,
+    out: Out,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps to run.", show_default="10000, or as many as there are inputs")
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(help="Where to start, e.g. 0.1,2.5.", show_default="where the test part begins")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="A file with the inputs to run under, for a recording learned with inputs.")
+    ] = None,
+    noise: Annotated[bool, typer.Option("--noise", help="Vary as the recording did, where that was learned.")] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Of the noise.")] = NOISE_SEED,
+) -> None:
+    """Run a recording's network freely and write what it does, in the recording's own units."""
+    model = load(file)
+    x0 = None
+    if start is not None:
+        try:
+            x0 = np.array([float(part) for part in start.split(",")])
+        except ValueError:
+            raise CrugError(f"--start {start}: give numbers like 0.1,2.5") from None
+    _check(out)
+    about = model.about(name)
+    given = None if inputs is None else _inputs(inputs, about.inputs)
+    values = model.rollout(name, steps, x0, given, noise=noise, seed=seed)
+    _write(out, values, about.columns)
+    say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
+
+
+def _inputs(path: str, names: tuple[str, ...]) -> np.ndarray:
+    """The inputs in a file: the columns by the names that they had when they were learned, or all of them."""
+    found = read(path)
+    wanted = names if set(names) <= set(found.columns) else found.columns
+    return found.values[:, [found.columns.index(name) for name in wanted]]
+
+
+def forecast(
+    file: File,
+    name: Name,
+    context: Annotated[str, typer.Argument(help="A file with the last samples, in any format that learn takes.")],
+    out: Out,
+    steps: Annotated[int, typer.Option(min=1, help="Samples to foresee.")] = 1_000,
+    columns: Annotated[
+        str | None, typer.Option(help="Columns to take.", show_default="those that were learned, or all")
+    ] = None,
+    inputs: Annotated[
+        str | None, typer.Option(help="A file with the inputs to come, for a recording learned with inputs.")
+    ] = None,
+    decimate: Annotated[int, typer.Option(min=1, help="As when it was learned.")] = 1,
+    fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+) -> None:
+    """What comes after the last samples of a recording, in its own units.
+
+    The network follows the samples, then it runs freely. Where the file has a time column, the forecast goes on with
+    it. Delayed copies that were learned with --lags are made again.
+    """
+    model = load(file)
+    _check(out)
+    about = model.about(name)
+    found = _context(context, about, listed(columns), fill)
+    found = shaped(found, decimate=decimate, lags=lags_in(about.columns)[1])
+    dt = about.dt if found.dt is None else found.dt
+    if not np.isclose(dt, about.dt, rtol=0.01):
+        raise CrugError(
+            f"{context}: its samples are {dt:g} apart, those of {name} {about.dt:g}; give them as far apart as they "
+            "were learned, or --decimate them"
+        )
+    values = model.forecast(name, found, steps, None if inputs is None else _inputs(inputs, about.inputs))
+    time = found.began + dt * (len(found) + np.arange(steps)) if found.clock else None
+    _write(out, values, about.columns, (found.clock, time))
+    say(f"{out}: {steps} samples of {name} after {len(found)}, {dt:g} apart")
+
+
+def _context(path: str, about: About, columns: list[str] | None, fill: str | None) -> Recording:
+    """The last samples: the columns that were asked for, or by the names that they were learned by, or all."""
+    driving = list(about.inputs) or None
+    plain = list(lags_in(about.columns)[0])
+    found = read(path, columns, fill, driving)
+    wanted = columns is None and set(plain) < set(found.columns)
+    return read(path, plain, fill, driving) if wanted else found
+
+
+def _check(out: Path) -> None:
+    if out.suffix not in (".csv", ".npy"):
+        raise CrugError(f"--out {out}: write .csv or .npy")
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
+
+
+def _write(
+    out: Path, values: np.ndarray, columns: tuple[str, ...], clock: tuple[str, np.ndarray | None] = ("", None)
+) -> None:
+    """Samples as a file; behind the name of a clock, its times come first."""
+    name, time = clock
+    if time is not None:
+        values, columns = np.column_stack([time, values]), (name, *columns)
+    try:
+        if out.suffix == ".npy":
+            np.save(out, values)
+            return
+        with open(out, "w", newline="") as handle:
+            writer = csv.writer(handle)
+            writer.writerow(columns)
+            writer.writerows(values.tolist())
+    except OSError as error:
+        raise CrugError(f"--out {out}: cannot write there ({error.strerror})") from None
