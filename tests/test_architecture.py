@@ -20,6 +20,7 @@ ROOMS = (
     "methods",
     "runs",
     "model",
+    "field",
     "report",
     "cli",
 )

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from crug.metrics import d_stsp_padded
 from crug.metrics.variants import BINS, VARIANTS, d_stsp_legacy, d_stsp_mixture, d_stsp_python
 
 RNG = np.random.default_rng(0)
@@ -51,6 +52,12 @@ def test_julia_still_counts_a_sheet_that_lies_at_the_edge():
     x[:100, 1] = 1.0
     lower = x - [0, 0.002]
     assert VARIANTS["paper"](x, lower) > 10 * VARIANTS["julia"](x, lower)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 3])
+def test_julia_is_the_padded_measure(dim):
+    x, y = RNG.normal(size=(3_000, dim)), 1.3 * RNG.normal(size=(2_000, dim))
+    assert VARIANTS["julia"](x, y) == pytest.approx(d_stsp_padded(x, y), rel=1e-9)
 
 
 def test_wide_mixtures_of_shifted_normals():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -52,6 +53,7 @@ def learn(
     lags: Lags = None,
     fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
     smooth: Annotated[bool, typer.Option(help="Smooth noise away, in columns that have some.")] = True,
+    hold_out: Annotated[bool, typer.Option(help="Keep the last sixth for scores, or learn from all of it.")] = True,
     size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = UNITS,
     seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
 ) -> None:
@@ -64,20 +66,26 @@ def learn(
         found = [_shaped(read(path, listed(columns), fill, listed(inputs)), cut, decimate, dt) for path in recordings]
         todo = _names(model, _groups(_embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
-        for called, group in todo:  # errors come before any work
-            _tell_noise(called, model.prepared(group, called, **how).task)
-        most = epochs or CrugSettings.resolve(CASE, {}).epochs
-        with Live(most, len(todo)) as live:
-            for number, (called, group) in enumerate(todo):
-                try:
-                    model.learn(group, called, **how, progress=live, scratch=_scratch(file))
-                except KeyboardInterrupt:
-                    kept = f"has the {number} before it" if number else "is as it was"
-                    typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
-                    raise typer.Exit(STOPPED) from None
-                model.save(file)
-                store.clear(_scratch(file))
+        how |= {"hold_out": hold_out}
+        learn_all(file, model, todo, how)
     _say_room(file, model)
+
+
+def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: dict[str, Any]) -> None:
+    """Learn recordings, each with its name, one after another; each is saved before the next begins."""
+    for called, group in todo:  # errors come before any work
+        _tell_noise(called, model.prepared(group, called, **how).task)
+    most = how.get("epochs") or CrugSettings.resolve(CASE, {}).epochs
+    with Live(most, len(todo)) as live:
+        for number, (called, group) in enumerate(todo):
+            try:
+                model.learn(group, called, **how, progress=live, scratch=_scratch(file))
+            except KeyboardInterrupt:
+                kept = f"has the {number} before it" if number else "is as it was"
+                typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
+                raise typer.Exit(STOPPED) from None
+            model.save(file)
+            store.clear(_scratch(file))
 
 
 def _say_room(file: Path, model: Model) -> None:

@@ -30,7 +30,7 @@ class BinnedReference:
         x = np.asarray(x, np.float64)
         self.bins, margin = bins, padding * x.std(axis=0)
         self.low, self.high = x.min(axis=0) - margin, x.max(axis=0) + margin
-        self.truth = smoothed(self._histogram(x))
+        self.truth = _smoothed(self._histogram(x))
 
     def divergence(self, generated: np.ndarray) -> float:
         """KL(true || generated) for generated (L, N); infinite for a divergent trajectory."""
@@ -43,7 +43,7 @@ class BinnedReference:
         if not np.isfinite(x).all():
             return None
         counts = self._histogram(x)
-        return smoothed(counts) if counts.any() else None
+        return _smoothed(counts) if counts.any() else None
 
     def _histogram(self, x: np.ndarray) -> np.ndarray:
         scale = self.bins / np.where(self.high > self.low, self.high - self.low, 1.0)
@@ -60,8 +60,7 @@ def kl(p: np.ndarray, q: np.ndarray) -> float:
     return float(np.sum(p * np.log(p / q)))
 
 
-def smoothed(counts: np.ndarray) -> np.ndarray:
-    """The distribution that counts in bins stand for, none of them empty."""
+def _smoothed(counts: np.ndarray) -> np.ndarray:
     return (counts + SMOOTHING) / (counts.sum() + SMOOTHING * counts.size)
 
 

@@ -17,6 +17,7 @@ class How(TypedDict, total=False):
     inputs: Any
     columns: Sequence[str]
     smooth: bool
+    hold_out: bool
     epochs: int | None
     units: int | None
     tolerance: float | None
@@ -31,6 +32,7 @@ class Asked:
     inputs: Any = None
     columns: Sequence[str] = ()
     smooth: bool = True
+    hold_out: bool = True
     epochs: int | None = None
     units: int | None = None
     tolerance: float | None = None

@@ -106,6 +106,8 @@ class Model(Uses):
             and refused.
         smooth : whether noise, where a column has some, is smoothed away before learning; True if not given. The
             held-out part stays as it was recorded.
+        hold_out : whether the last sixth is kept for scores; True if not given. With False all is learned from, and
+            scores are of samples that the network has seen.
         epochs : the most epochs that may be spent.
         units : no more units than that for this recording.
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
@@ -144,7 +146,7 @@ class Model(Uses):
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
         if name == "free":
             raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
-        prepared = prepare(pieces, name, asked.smooth)
+        prepared = prepare(pieces, name, asked.smooth, asked.hold_out)
         least = max(LEAST, prepared.task.dim + 1)
         if asked.units is not None and asked.units < least:
             raise CrugError(f"recording {name!r}: units = {asked.units}; it needs at least {least}")

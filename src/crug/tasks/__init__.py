@@ -49,10 +49,10 @@ def load(name: str, seed: int = 0, settings: Any = None) -> Task:
     return family.load(name, seed, getattr(settings, family.section, None) if family.section else None)
 
 
-def prepare(pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
+def prepare(pieces: Sequence[Recording], name: str, smooth: bool = True, hold_out: bool = True) -> Prepared:
     """The task that a user's recording makes: by its kind, with inputs or without."""
     kind = "recording" if pieces[0].inputs is None else "driven"
-    return RECORDINGS[kind].prepare(pieces, name, smooth)
+    return RECORDINGS[kind].prepare(pieces, name, smooth, hold_out)
 
 
 __all__ = [

@@ -22,7 +22,7 @@ from crug.metrics.hellinger import SPECTRUM, smoothing
 from crug.metrics.state_space import BINNED
 from crug.tasks.base import Look, RolloutScorer, Score
 
-STARTS, PIECES = 5, 5
+STARTS, PIECES, SHORT = 5, 5, 4_000
 MANY, SURE, RESAMPLED = 30, "d_stsp_30", 1_000
 """Rollouts of the measure that is to be sure, its name, and how often they are drawn again for its standard error."""
 UNLUCKY = 5
@@ -103,9 +103,10 @@ class AttractorScorer(RolloutScorer):
     """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
 
     Rollouts are as long as in that measure. Pieces are a fifth of the data and have up to 20,000 samples, or as many as
-    a family of tasks says. Every rollout is compared with every piece. `floor` is what a stretch of the recording
-    itself ranks, put in place of the rollouts: of a long recording a perfect model ranks about that, and nothing can be
-    told below it.
+    a family of tasks says. Of a short recording there are fewer, down to one: pieces of less than 4,000 samples show
+    too little of an attractor to be compared with. Every rollout is compared with every piece. `floor` is what a
+    stretch of the recording itself ranks, put in place of the rollouts: of a long recording a perfect model ranks about
+    that, and nothing can be told below it. Of a short one it says how much the recording leaves open.
 
     Parameters
     ----------
@@ -133,18 +134,26 @@ class AttractorScorer(RolloutScorer):
         x = self.x = np.asarray(x, np.float64)
         self.noisy = noisy
         self.stretch = max(np.split(x, list(breaks)), key=len)
-        length = self.length = self.piece or min(SPECTRUM, len(x) // PIECES)
         self.steps, self.skip = rollout
         self.x0 = spread(x, starts).astype(np.float32)
-        begins = np.arange(PIECES) * min(length, (len(x) - length) // (PIECES - 1))
+        count = PIECES if self.piece else min(PIECES, max(1, len(x) // SHORT))
+        self.floor = self._divided(max(2, count))
+        if count == 1:
+            self._divided(1)
+
+    def _divided(self, count: int) -> float:
+        """Cut the data into so many pieces to compare with; returns what the rest of them ranks for each."""
+        x = self.x
+        length = self.length = self.piece or min(SPECTRUM, len(x) // count)
+        begins = np.arange(count) * min(length, (len(x) - length) // max(1, count - 1))
         cuts = [x[begin : begin + length] for begin in begins]
         self.space = _BinnedPieces(x, cuts) if x.shape[1] <= BINNED else _MixturePieces(cuts)
         self.sigma = smoothing(length)
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])
-        rest = min(self.steps - self.skip, len(x) - length if self.piece else (PIECES - 1) * length)
+        rest = min(self.steps - self.skip, len(x) - length if self.piece else (count - 1) * length)
         others = [twice[begin + length : begin + length + rest] for begin in begins]
-        self.floor = self.mean(others, own=True).rank
+        return self.mean(others, own=True).rank if rest else np.inf
 
     def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
         system = system_of(network, block, effective)

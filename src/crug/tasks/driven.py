@@ -132,13 +132,14 @@ class DrivenTask(RecordingTask):
     kind: ClassVar[str] = "driven"
 
     @classmethod
-    def prepare(cls, pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
+    def prepare(cls, pieces: Sequence[Recording], name: str, smooth: bool = True, hold_out: bool = True) -> Prepared:
         """The task that trajectories with inputs make. They are never smoothed: a response may be as fast as its input,
         and cannot be told from noise then."""
-        prepared = super().prepare(pieces, name, smooth=False)
+        prepared = super().prepare(pieces, name, smooth=False, hold_out=hold_out)
         ends = held_out(prepared.pieces)
         inputs = [np.asarray(piece.inputs) for piece in pieces]
-        train = np.concatenate([s[:end] for s, end in zip(inputs, ends, strict=True)])
+        parts = [s[:end] for s, end in zip(inputs, ends, strict=True)] if hold_out else inputs
+        train = np.concatenate(parts)
         tests = [s[end:] for s, end in zip(inputs, ends, strict=True)]
         columns = pieces[0].input_columns
         for i, column in enumerate(train.T):

@@ -26,7 +26,7 @@ from crug.tasks.timescale import time_scale
 from crug.tasks.variability import Variability, variability
 from crug.tasks.windows import NOBODY, Windows, make_windows, window_view
 
-FEWEST = 1_000
+FEWEST = 300
 """Samples below which nothing can be said about an attractor."""
 HELD_OUT = 1 / 6
 """The part of every trajectory, at its end, that is kept for testing; as in the paper's 100,000 to 20,000."""
@@ -187,17 +187,18 @@ class RecordingTask(Task):
     kind: ClassVar[str] = "recording"
 
     @classmethod
-    def prepare(cls, pieces: Sequence[Recording], name: str, smooth: bool = True) -> Prepared:
+    def prepare(cls, pieces: Sequence[Recording], name: str, smooth: bool = True, hold_out: bool = True) -> Prepared:
         """The task that one or several trajectories of one system make; or what is wrong with them.
 
         With `smooth`, noise is taken out of the part to learn from; the part that is held out stays as it was recorded.
+        Without `hold_out`, that part is learned from too.
         """
         arrays = [piece.values for piece in pieces]
         total = sum(map(len, arrays))
         if total < FEWEST:
             raise CrugError(f"recording {name!r}: has {total} samples; at least {FEWEST} are needed")
         ends = held_out(arrays)
-        parts = [x[:end] for x, end in zip(arrays, ends, strict=True)]
+        parts = [x[:end] for x, end in zip(arrays, ends, strict=True)] if hold_out else arrays
         tests = [x[end:] for x, end in zip(arrays, ends, strict=True)]
         test = np.concatenate(tests)[:TESTED]
         found = [_noise(name, i, [x[:, i] for x in parts]) for i in range(test.shape[1])]
@@ -210,7 +211,7 @@ class RecordingTask(Task):
             scale.standardise(train),
             kept(scale.standardise(test)),
             1.0 if pieces[0].dt is None else pieces[0].dt,
-            breaks=tuple(int(b) for b in np.cumsum(ends)[:-1]),
+            breaks=tuple(int(b) for b in np.cumsum([len(x) for x in parts])[:-1]),
             test_breaks=tuple(int(b) for b in np.cumsum([len(x) for x in tests])[:-1] if b < TESTED),
             smoothed=widths if any(widths) else (),
             noisy=any(one.level > NOISY for one, width in zip(found, widths, strict=True) if not width),

@@ -1,0 +1,53 @@
+"""Tables of the field's public files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from rich.table import Table
+
+from crug.field.benchmarks import BENCHMARKS, Benchmark
+from crug.field.protocols import Measured
+from crug.field.scores import Scored
+from crug.report.terminal import new_table
+
+
+def offered() -> Table:
+    """All benchmarks, with their protocols and what was published."""
+    out = new_table("public files", "", "what", "way", "D_stsp by", "truth", "published (D_stsp / D_H)", wrap=True)
+    for one in BENCHMARKS.values():
+        published = ", ".join(f"{who} {_pair(values)}" for who, values in one.published.items())
+        out.add_row(one.name, one.title, one.way, one.variant, _pair(one.truth), published)
+    return out
+
+
+def scores(scored: Sequence[Scored]) -> Table:
+    """What was reached, beside the best that was published and what the truth itself scores."""
+    headings = ("D_stsp / D_H", "with noise", "units", "minutes", "best published", "truth")
+    out = new_table("public files, each measured as its authors do", "", *headings)
+    for one in scored:
+        noisy = "" if one.noisy is None else _measured(one.noisy)
+        out.add_row(
+            one.benchmark.name,
+            _measured(one.plain),
+            noisy,
+            str(one.units),
+            f"{one.seconds / 60:.1f}",
+            _best(one.benchmark),
+            _pair(one.benchmark.truth),
+        )
+    return out
+
+
+def _best(benchmark: Benchmark) -> str:
+    who = min(benchmark.published, key=lambda name: benchmark.published[name][0])
+    return f"{_pair(benchmark.published[who])} ({who})"
+
+
+def _measured(found: Measured) -> str:
+    return f"{found.d_stsp:.2f} / {found.d_h:.3f}" if np.isfinite(found.d_stsp) else "div."
+
+
+def _pair(values: tuple[float | None, float | None]) -> str:
+    return " / ".join(f"{value:g}" for value in values if value is not None)
