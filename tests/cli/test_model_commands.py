@@ -146,10 +146,10 @@ def test_intervals_on_the_command_line(tmp_path):
     assert model.about("told").columns == ("y", "x")
     assert [model.about(name).dt for name in ("told", "decimated")] == [0.5, 2.0]
     before = lab.read_bytes()
-    np.save(tmp_path / "few.npy", wave(samples=400))
+    np.save(tmp_path / "few.npy", wave(samples=200))
     for line, message in (
         ((tmp_path / "c.npy", "--dt", 0), "dt = 0; the interval between samples is a positive number"),
-        ((tmp_path / "c.npy", tmp_path / "few.npy"), "has 400 samples; at least 1000"),
+        ((tmp_path / "c.npy", tmp_path / "few.npy"), "has 200 samples; at least 300"),
     ):
         done = learn(lab, *line)
         assert message in str(done.exception)

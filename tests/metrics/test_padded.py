@@ -42,7 +42,7 @@ def test_every_measure_stands_in_results_tables_and_scores(tmp_path):
     console = Console(width=120)
     with console.capture() as captured:
         console.print(table(result))
-    for label in ("D_stsp own", "D_H", "padded", "W1", "30 starts", "valid for"):
+    for label in ("D_stsp", "D_H", "padded", "30 starts", "valid for", "±"):
         assert label in captured.get()
     task = load("chua", 0)
     assert set(task.worst().measures()) == names

@@ -155,6 +155,20 @@ def test_removing_a_recording_gives_its_units_back_and_leaves_the_others_alone(l
     assert not listening.arrays()["W"].any()
 
 
+def test_a_short_recording_is_learned_and_its_limits_are_told():
+    """All of it where nothing is held out; of less than one turn there is too little to know."""
+    x = wave(3, 0.1, samples=400)
+    model = fresh()
+    with pytest.warns(UserWarning, match=r"short: 400 samples show too little of it to tell a good network"):
+        model.learn(x, "short", **QUICK)
+    assert model.held_out("short").shape == (67, 3)
+    with pytest.warns(UserWarning, match="too little"):
+        model.learn(x, "whole", hold_out=False, **QUICK)
+    assert model.prepared(x, "again", hold_out=False).task.train.shape == (400, 3)
+    assert model.prepared(x, "again").task.train.shape == (333, 3)
+    assert not fresh().learn(wave(1, samples=5_000), "wave", **QUICK).recordings[0].undecided
+
+
 def test_a_recording_of_a_file_brings_its_interval_and_its_columns(tmp_path):
     table = np.concatenate([0.05 * np.arange(1_500)[:, None], wave()], axis=1)
     np.savetxt(tmp_path / "w.csv", table, delimiter=",", header="t,x,y", comments="")

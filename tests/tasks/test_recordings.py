@@ -38,7 +38,7 @@ def late():
         (late(), "column 2 is constant in the part to learn from"),
         (np.ones((2_000, 2), complex), "holds complex128, not real numbers"),
         (np.ma.masked_values(late(), late()[5, 0]), "missing values, first at sample 6"),
-        (late()[2_650:2_950], "has 300 samples; at least 1000 are needed"),
+        (late()[2_650:2_900], "has 250 samples; at least 300 are needed"),
         (np.zeros((20, 20, 20, 2)), "has 3 dimensions"),
         ([], "there are no samples"),
     ],

@@ -24,6 +24,7 @@ class Measure:
     percent : shown in percent; more is better, and over several tasks the mean counts.
     samples : a time in samples; more is better, and over several tasks the shortest counts. Of all other measures less
         is better, and the largest counts.
+    brief : whether it stands in tables of runs; results and scores have all measures.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Measure:
     against: Callable[[np.ndarray, int], Compare | None] | None = None
     percent: bool = False
     samples: bool = False
+    brief: bool = True
 
     @property
     def worst(self) -> float:
@@ -43,10 +45,12 @@ class Measure:
             return float(np.mean(values))
         return min(values) if self.samples else max(values)
 
-    def shown(self, value: float) -> str:
-        """As tables have it."""
+    def shown(self, value: float, error: float | None = None) -> str:
+        """As tables have it, with its standard error where that is known."""
         if self.percent:
             return f"{100 * value:.2f} %"
         if self.samples:
             return f"{value:.0f}"
-        return f"{value:.2f}" if np.isfinite(value) else "div."
+        if not np.isfinite(value):
+            return "div."
+        return f"{value:.2f}" if error is None else f"{value:.2f}±{error:.2f}"

@@ -44,7 +44,7 @@ def against(truth: np.ndarray, samples: int) -> Compare:
     return compare
 
 
-MEASURE = Measure("wasserstein", "W1", against)
+MEASURE = Measure("wasserstein", "W1", against, brief=False)
 
 
 def wasserstein(truth: np.ndarray, rollout: np.ndarray) -> float:

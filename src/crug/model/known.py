@@ -14,6 +14,7 @@ from crug.runs.proof import digest, digest_of, machine, parameters_digest
 from crug.runs.result import NOISE_SEED, Learned
 from crug.sections import Section, TrainingSettings
 from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
+from crug.tasks.base import FAR
 
 PROOF = 2_000
 """Steps of the rollout whose bits are remembered."""
@@ -97,6 +98,17 @@ class Known:
         if self.about.parameters != parameters_digest(network, number):
             return False
         return self.about.machine != machine() or self.about.rollout == self.rollout_digest(network, number)
+
+    @property
+    def undecided(self) -> str:
+        """What to say where the recording is too short to show whether it was learned."""
+        if self.learned.floor < FAR:
+            return ""
+        return (
+            f"{self.name}: {self.about.samples:,} samples show too little of it to tell a good network from a bad one; "
+            f"parts of the recording itself rank {self.learned.floor:.1f} beside the rest, where those of a long one "
+            "would rank below 1. Look at its picture, or record for longer"
+        )
 
     @property
     def failed(self) -> str:

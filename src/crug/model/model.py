@@ -123,11 +123,13 @@ class Model(Uses):
             listener = Ticker(settings.epochs) if listener else Silent()
         listener.begins(prepared.task)
         taught = self._taught(prepared, settings, asked, listener)
-        if not np.isfinite(taught.learned.own.main):
+        if not np.isfinite(taught.learned.history[taught.learned.chosen or 0].score.main):
             raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
         known = Known.of(prepared, taught.learned, settings.training, taught.network)
         listener.learned(name, taught.learned, taught.network.units_of(len(self.recordings)))
         self.network, self.recordings = taught.network, (*self.recordings, known)
+        if known.undecided:
+            warnings.warn(known.undecided, stacklevel=2)
         if known.failed:
             remedy = "`remove` takes it out; allow more epochs or units then, or choose other columns"
             warnings.warn(f"{known.failed}; {remedy}", stacklevel=2)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from rich.console import Console
@@ -38,20 +38,21 @@ def new_table(title: str, *headings: str, wrap: bool = False) -> Table:
     return out
 
 
-def shown(measures: dict[str, float], name: str) -> str:
+def shown(measures: Mapping[str, float], name: str, errors: Mapping[str, float] | None = None) -> str:
     """A measure as tables have it; nothing where it was not taken."""
-    return MEASURES[name].shown(measures[name]) if name in measures else ""
+    return MEASURES[name].shown(measures[name], (errors or {}).get(name)) if name in measures else ""
 
 
 def said(score: Score) -> str:
     """All measures in one line."""
     measures = score.measures()
-    return ", ".join(f"{MEASURES[name].label} {shown(measures, name)}" for name in measures)
+    return ", ".join(f"{MEASURES[name].label} {shown(measures, name, score.errors)}" for name in measures)
 
 
 def names_of(results: Sequence[Result]) -> list[str]:
-    """The measures that tasks of these results have, in the order of the registry."""
-    return [name for name in MEASURES if any(name in row.final for r in results for row in r.tasks)]
+    """The measures of these results that stand in tables, in the order of the registry."""
+    names = {name for r in results for row in r.tasks for name in row.final}
+    return [name for name, measure in MEASURES.items() if name in names and measure.brief]
 
 
 def names_of_scores(scores: Sequence[Score]) -> dict[str, str]:
@@ -65,23 +66,25 @@ def overall_label(name: str) -> str:
 
 
 def table(result: Result) -> Table:
-    """The result of one run: for every task the first measure right after its own training and at the end, the other
-    measures at the end, the first two also under noise where tasks carry some; and overall."""
-    main, *others = names_of([result])
-    labels = [MEASURES[name].label for name in (main, *others)]
+    """The result of one run: for every task all measures at the end, the first one also right after its own training
+    where that differs, the first two also under noise where tasks carry some; and overall."""
+    names = names_of([result])
+    main, labels = names[0], [MEASURES[name].label for name in names]
     title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
-    noisy = (main, *others)[:2] if any(row.noisy for row in result.tasks) else ()
+    forgot = any(row.own[main] != row.final[main] for row in result.tasks)
+    noisy = names[:2] if any(row.noisy for row in result.tasks) else ()
     noise = (f"{MEASURES[name].label}, noise" for name in noisy)
-    out = new_table(title, "task", f"{labels[0]} own", "final", *labels[1:], *noise, "linear", "ReLU", wrap=True)
+    first = (f"{labels[0]} own", "final") if forgot else (labels[0],)
+    out = new_table(title, "task", *first, *labels[1:], *noise, "linear", "ReLU", wrap=True)
     for row in result.tasks:
-        measures = (shown(row.own, main), *(shown(row.final, name) for name in (main, *others)))
+        measures = (*([shown(row.own, main)] if forgot else []), *(shown(row.final, n, row.errors) for n in names))
         under = (shown(row.noisy, name) for name in noisy)
         out.add_row(row.name, *measures, *under, str(row.units["linear"]), str(row.units["relu"]))
     totals = [str(sum(row.units[kind] for row in result.tasks)) for kind in ("linear", "relu")]
     out.add_section()
-    overall = (shown(result.overall, name) for name in (main, *others))
+    overall = (*([""] if forgot else []), *(shown(result.overall, name) for name in names))
     blank = [""] * len(noisy)
-    out.add_row(overall_label(main), "", *overall, *blank, *(("", "") if result.shared else totals), style="bold")
+    out.add_row(overall_label(main), *overall, *blank, *(("", "") if result.shared else totals), style="bold")
     out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
     return out
 

@@ -84,13 +84,14 @@ def checked(kind: TypeAdapter[Any], stored: Any, source: Path | str) -> Any:
 
 class TaskResult(Section):
     """One task of a run: its measures right after its own training and at the end, the latter also under noise where it
-    carries some, and the units that it has."""
+    carries some, the units that it has, and standard errors of measures at the end."""
 
     name: str
     own: dict[str, float]
     final: dict[str, float]
     units: dict[str, int]
     noisy: dict[str, float] = Field(default_factory=dict)
+    errors: dict[str, float] = Field(default_factory=dict)
 
     @property
     def size(self) -> int:
@@ -162,7 +163,8 @@ def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
         units = e.network.units_of(number)
         noisy = e.noisy[number] if done else None
         under = {} if noisy is None else noisy.measures()
-        rows.append(TaskResult(name=name, own=own.measures(), final=final.measures(), units=units, noisy=under))
+        measures: dict[str, Any] = {"own": own.measures(), "final": final.measures(), "errors": dict(final.errors)}
+        rows.append(TaskResult(name=name, units=units, noisy=under, **measures))
     names = [n for n in MEASURES if all(n in row.final for row in rows)]
     return Result(
         plan=plan,
