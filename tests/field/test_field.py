@@ -13,10 +13,11 @@ from typer.testing import CliRunner
 import crug
 from crug.cli import app
 from crug.errors import CrugError
-from crug.field import BENCHMARKS, Benchmark, benchmarks, judged, scores
+from crug.field import BENCHMARKS, Benchmark, Measured, benchmarks, judged, scores
 from crug.field.protocols import PIECE, WAYS, spectra
 from crug.metrics.variants import VARIANTS
 from crug.report import field as tables
+from crug.tasks import Scale
 
 PUBLIC = Path(os.environ.get("CRUG_PUBLIC", Path(__file__).parents[3] / "shared" / "public"))
 real = pytest.mark.skipif(not PUBLIC.is_dir(), reason=f"needs the field's public files in {PUBLIC} (CRUG_PUBLIC)")
@@ -30,8 +31,12 @@ def circle(start: np.ndarray, steps: int) -> np.ndarray:
     return np.stack([x * np.cos(turn) - y * np.sin(turn), x * np.sin(turn) + y * np.cos(turn)], axis=2).swapaxes(0, 1)
 
 
-def slower(start: np.ndarray, steps: int) -> np.ndarray:
-    return 0.6 * circle(start, 2 * steps)[:, ::2]
+def perfect(x: np.ndarray, places: np.ndarray, steps: int) -> np.ndarray:
+    return circle(x[places], steps)
+
+
+def slower(x: np.ndarray, places: np.ndarray, steps: int) -> np.ndarray:
+    return 0.6 * circle(x[places], 2 * steps)[:, ::2]
 
 
 RECORDED = circle(np.array([[1.4, 0.0]]), 24_000)[0]
@@ -42,7 +47,7 @@ RECORDED = circle(np.array([[1.4, 0.0]]), 24_000)[0]
 def test_a_perfect_model_is_perfect_and_another_is_not(way, variant):
     one = Benchmark("circle", "a circle", "a.npy", "a.npy", way, variant)
     learned, test = RECORDED[:12_000], RECORDED[12_000:]
-    best, other = judged(one, learned, test, circle), judged(one, learned, test, slower)
+    best, other = judged(one, learned, test, perfect), judged(one, learned, test, slower)
     assert best.d_stsp < 0.1 < 1 < other.d_stsp
     assert best.d_h < 0.03 < 0.1 < other.d_h
 
@@ -52,9 +57,9 @@ def test_each_way_starts_where_it_should():
     for way, first, count in (("continued", learned[-1], 1), ("free", test[0], 1), ("restarted", test[PIECE], 12)):
         asked = []
 
-        def roll(x0, steps, asked=asked):
-            asked.append(x0)
-            return circle(x0, steps)
+        def roll(x, places, steps, asked=asked):
+            asked.append(x[places])
+            return circle(x[places], steps)
 
         judged(Benchmark("c", "c", "", "", way, "python"), learned, test, roll)
         assert len(asked[0]) == count
@@ -109,6 +114,27 @@ def test_the_command_learns_measures_and_goes_on(made, monkeypatch):
     with console.capture() as captured:
         console.print(tables.scores([scored]))
     assert f"{scored.plain.d_stsp:.2f} / {scored.plain.d_h:.3f}" in captured.get()
+
+
+def test_peers_are_judged_alike(made, monkeypatch):
+    """One that continues perfectly, in the recording's own units, stands beside the others in the table."""
+    monkeypatch.setattr("crug.field.protocols.CONTINUED", 2_000)
+    one = BENCHMARKS["circle"]
+    scale = Scale.of(one.load(made)[0])
+
+    def fit(x, seed):
+        assert np.abs(x.mean(axis=0)).max() < 1e-9
+        return lambda x, places, steps: scale.standardise(circle(scale.restore(x[places]), steps))
+
+    monkeypatch.setattr(scores, "PEERS", {"compass": fit})
+    mine = scores.Scored(one, 5, 60.0, Measured(1.5, 0.2), Measured(1.0, 0.1))
+    both = scores.against_peers(mine, made)
+    assert both.peers["compass"].d_stsp < 0.05
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(tables.scores([mine, both]))
+    for part in ("compass", "1.50 / 0.200", "1.00 / 0.100", f"{both.peers['compass'].d_stsp:.2f} / "):
+        assert part in captured.get()
 
 
 @real

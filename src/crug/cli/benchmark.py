@@ -10,7 +10,7 @@ import typer
 from crug.cli.model import learn_all
 from crug.errors import CrugError
 from crug.field.benchmarks import BENCHMARKS
-from crug.field.scores import score
+from crug.field.scores import against_peers, score
 from crug.model import Model, load
 from crug.report.field import offered, scores
 from crug.report.terminal import print_wide
@@ -21,6 +21,9 @@ def benchmark(
     names: Annotated[list[str] | None, typer.Argument(help="Benchmarks, or all; none lists them.")] = None,
     data: Annotated[Path | None, typer.Option(help="The folder that holds the public files.")] = None,
     out: Annotated[Path, typer.Option(help="The model that learns them.")] = Path("benchmark.crug"),
+    peers: Annotated[
+        bool, typer.Option("--peers", help='Also fit an echo-state network and SINDy; needs "crug[peers]".')
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Seed of a new model.")] = 0,
 ) -> None:
     """Learn the field's public files into one model, and measure each as its authors do.
@@ -37,8 +40,9 @@ def benchmark(
     for name in wanted:
         if name not in BENCHMARKS:
             raise CrugError(f"no benchmark is called {name!r}; there are: {', '.join(BENCHMARKS)}")
-    found = {name: BENCHMARKS[name].load(data)[0] for name in wanted}
+    todo = {name: BENCHMARKS[name].load(data)[0] for name in wanted}
     with store.alone(out):
         model = load(out) if out.exists() else Model(seed=seed)
-        learn_all(out, model, [(name, x) for name, x in found.items() if name not in model.tasks], {"hold_out": False})
-    print_wide(scores([score(model, name, data) for name in wanted]))
+        learn_all(out, model, [(name, x) for name, x in todo.items() if name not in model.tasks], {"hold_out": False})
+    found = [score(model, name, data) for name in wanted]
+    print_wide(scores([against_peers(one, data) for one in found] if peers else found))

@@ -11,11 +11,13 @@ from crug.field.benchmarks import Benchmark
 from crug.metrics.hellinger import SIGMA, power_spectrum, spectral_distance
 from crug.metrics.variants import VARIANTS
 
-Roll = Callable[[np.ndarray, int], np.ndarray]
-"""Starts (batch, N) and steps in; what follows on each start out: (batch, steps, N)."""
+Roll = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
+"""Samples (T, N), places (batch,) among them and steps in; what follows on the sample at each place out: (batch, steps,
+N). What came before a place may be used, what comes after it may not."""
 CONTINUED = 10_000
 TUTORIAL, TRANSIENT = 10_000, 1_000
 """Samples that are judged in the AL-RNN tutorial, and steps that are dropped before."""
+FIRST = np.array([0])
 PIECE = 1_000
 """Steps after which dendPLRNN starts anew from the truth."""
 
@@ -29,26 +31,26 @@ class Measured(NamedTuple):
 
 def continued(benchmark: Benchmark, learned: np.ndarray, test: np.ndarray, roll: Roll) -> Measured:
     """From the last sample that was learned on, against what really followed."""
-    made, truth = roll(learned[-1:], CONTINUED)[0], test[:CONTINUED]
+    made, truth = roll(learned, np.array([len(learned) - 1]), CONTINUED)[0], test[:CONTINUED]
     return Measured(VARIANTS[benchmark.variant](truth, made), spectra(truth, made))
 
 
 def tutorial(benchmark: Benchmark, learned: np.ndarray, test: np.ndarray, roll: Roll) -> Measured:
     """From the first test sample: states against all test samples, spectra against the first ones."""
-    made = roll(test[:1], TUTORIAL + TRANSIENT)[0, TRANSIENT:]
+    made = roll(test, FIRST, TUTORIAL + TRANSIENT)[0, TRANSIENT:]
     return Measured(VARIANTS[benchmark.variant](test, made), spectra(test[:TUTORIAL], made))
 
 
 def free(benchmark: Benchmark, learned: np.ndarray, test: np.ndarray, roll: Roll) -> Measured:
     """From the first test sample, after a quarter of the test part's length, as long as the test part."""
-    made = roll(test[:1], len(test) + len(test) // 4)[0, len(test) // 4 :]
+    made = roll(test, FIRST, len(test) + len(test) // 4)[0, len(test) // 4 :]
     return Measured(VARIANTS[benchmark.variant](test, made), spectra(test, made))
 
 
 def restarted(benchmark: Benchmark, learned: np.ndarray, test: np.ndarray, roll: Roll) -> Measured:
     """Started anew from the truth every 1,000 steps, all pieces together."""
-    starts = test[: len(test) // PIECE * PIECE : PIECE]
-    made = np.concatenate([starts[:, None], roll(starts, PIECE - 1)], axis=1)
+    places = np.arange(0, len(test) // PIECE * PIECE, PIECE)
+    made = np.concatenate([test[places, None], roll(test, places, PIECE - 1)], axis=1)
     pieces = test[: made.shape[0] * PIECE].reshape(made.shape)
     d_h = float(np.mean([spectra(truth, one) for truth, one in zip(pieces, made, strict=True)]))
     return Measured(VARIANTS[benchmark.variant](test, made.reshape(-1, test.shape[1])), d_h)

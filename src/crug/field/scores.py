@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from crug.field.benchmarks import BENCHMARKS, Benchmark
+from crug.field.peers import PEERS
 from crug.field.protocols import Measured, Roll, judged
 from crug.model import Model
+from crug.tasks import Scale
 
 
 @dataclass(frozen=True)
@@ -21,6 +24,7 @@ class Scored:
     seconds: float
     plain: Measured
     noisy: Measured | None
+    peers: Mapping[str, Measured] = field(default_factory=dict)
 
 
 def score(model: Model, name: str, folder: Path) -> Scored:
@@ -32,8 +36,24 @@ def score(model: Model, name: str, folder: Path) -> Scored:
     return Scored(benchmark, sum(model.ledger[name].values()), learned.seconds, plain, noisy)
 
 
+def against_peers(scored: Scored, folder: Path) -> Scored:
+    """The same with what other programs score, fitted to the same samples."""
+    x, test = scored.benchmark.load(folder)
+    scale = Scale.of(x)
+
+    def measured(fit: Callable[[np.ndarray, int], Roll]) -> Measured:
+        roll = fit(scale.standardise(x), 0)
+
+        def restored(x: np.ndarray, places: np.ndarray, steps: int) -> np.ndarray:
+            return scale.restore(roll(scale.standardise(x), places, steps))
+
+        return judged(scored.benchmark, x, test, restored)
+
+    return replace(scored, peers={name: measured(fit) for name, fit in PEERS.items()})
+
+
 def _rolled(model: Model, name: str, noise: bool) -> Roll:
-    def roll(x0: np.ndarray, steps: int) -> np.ndarray:
-        return model.rollout(name, steps, x0, noise=noise)
+    def roll(x: np.ndarray, places: np.ndarray, steps: int) -> np.ndarray:
+        return model.rollout(name, steps, x[places], noise=noise)
 
     return roll

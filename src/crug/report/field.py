@@ -24,7 +24,8 @@ def offered() -> Table:
 
 def scores(scored: Sequence[Scored]) -> Table:
     """What was reached, beside the best that was published and what the truth itself scores."""
-    headings = ("D_stsp / D_H", "with noise", "units", "minutes", "best published", "truth")
+    peers = list(dict.fromkeys(peer for one in scored for peer in one.peers))
+    headings = ("D_stsp / D_H", "with noise", "units", "minutes", *peers, "best published", "truth")
     out = new_table("public files, each measured as its authors do", "", *headings)
     for one in scored:
         noisy = "" if one.noisy is None else _measured(one.noisy)
@@ -34,6 +35,7 @@ def scores(scored: Sequence[Scored]) -> Table:
             noisy,
             str(one.units),
             f"{one.seconds / 60:.1f}",
+            *(_measured(one.peers[peer]) if peer in one.peers else "" for peer in peers),
             _best(one.benchmark),
             _pair(one.benchmark.truth),
         )
