@@ -42,8 +42,8 @@ def test_every_measure_stands_in_results_tables_and_scores(tmp_path):
     console = Console(width=120)
     with console.capture() as captured:
         console.print(table(result))
-    for label in ("D_stsp", "D_H", "padded", "30 starts", "valid for", "±"):
+    for label in ("D_stsp", "D_H", "padded", "30 starts", "valid", "±"):
         assert label in captured.get()
     task = load("chua", 0)
     assert set(task.worst().measures()) == names
-    assert "padded div., W1 div., 30 starts div., valid for 0" in said(task.worst())
+    assert "padded div., W1 div., 30 starts div., valid 0" in said(task.worst())

@@ -119,14 +119,11 @@ def test_pictures_show_a_rollout_under_noise_below_the_others(model):
     assert titles == [*(f"cycle: {kind}" for kind in expected), *(f"after: {kind}" for kind in expected[:2])]
 
 
-def test_a_run_measures_both_and_its_rollouts_without_noise_are_the_same_bits(tmp_path, monkeypatch):
+def test_a_run_measures_both_and_proves_both(tmp_path, monkeypatch):
     monkeypatch.setattr("crug.tasks.variability.FAR", 20.0)  # of a network that has learned next to nothing
     quick: dict[str, Any] = {"epochs": 60, "network": {"M": 32, "P": 16}, "path": {"start": 12}}
     quick["training"] = {"batches": 4}
-    plain = crug.run(["lorenz"], out=tmp_path / "plain", **quick)
     noisy = crug.run(["lorenz"], out=tmp_path / "noisy", noise=True, **quick)
-    assert noisy.tasks[0].final == plain.tasks[0].final
-    assert not plain.tasks[0].noisy
     assert noisy.tasks[0].noisy["d_stsp"] < noisy.tasks[0].final["d_stsp"]
     line, same = next(verify(tmp_path / "noisy"))
     assert same

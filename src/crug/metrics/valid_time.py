@@ -9,7 +9,7 @@ from crug.metrics.measure import Measure
 TOO_FAR = 0.4
 """Root mean squared error over the columns, each in units of its own standard deviation."""
 
-MEASURE = Measure("valid", "valid for", samples=True)
+MEASURE = Measure("valid", "valid", samples=True)
 
 
 def valid_time(truth: np.ndarray, forecast: np.ndarray, std: np.ndarray) -> int:

@@ -67,24 +67,23 @@ def overall_label(name: str) -> str:
 
 def table(result: Result) -> Table:
     """The result of one run: for every task all measures at the end, the first one also right after its own training
-    where that differs, the first two also under noise where tasks carry some; and overall."""
+    where that differs, and under noise where tasks carry some; and overall."""
     names = names_of([result])
     main, labels = names[0], [MEASURES[name].label for name in names]
     title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
     forgot = any(row.own[main] != row.final[main] for row in result.tasks)
-    noisy = names[:2] if any(row.noisy for row in result.tasks) else ()
-    noise = (f"{MEASURES[name].label}, noise" for name in noisy)
+    noisy = [main] if any(row.noisy for row in result.tasks) else []
     first = (f"{labels[0]} own", "final") if forgot else (labels[0],)
-    out = new_table(title, "task", *first, *labels[1:], *noise, "linear", "ReLU", wrap=True)
+    out = new_table(title, "task", *first, *labels[1:], *("noise" for _ in noisy), "linear + ReLU", wrap=True)
     for row in result.tasks:
         measures = (*([shown(row.own, main)] if forgot else []), *(shown(row.final, n, row.errors) for n in names))
         under = (shown(row.noisy, name) for name in noisy)
-        out.add_row(row.name, *measures, *under, str(row.units["linear"]), str(row.units["relu"]))
-    totals = [str(sum(row.units[kind] for row in result.tasks)) for kind in ("linear", "relu")]
+        out.add_row(row.name, *measures, *under, f"{row.units['linear']} + {row.units['relu']}")
+    linear, relu = (sum(row.units[kind] for row in result.tasks) for kind in ("linear", "relu"))
     out.add_section()
     overall = (*([""] if forgot else []), *(shown(result.overall, name) for name in names))
-    blank = [""] * len(noisy)
-    out.add_row(overall_label(main), *overall, *blank, *(("", "") if result.shared else totals), style="bold")
+    units = "" if result.shared else f"{linear} + {relu}"
+    out.add_row(overall_label(main), *overall, *("" for _ in noisy), units, style="bold")
     out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
     return out
 

@@ -18,7 +18,9 @@ from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
 from crug.runs.result import NOISE_SEED, Learned, Noisy
-from crug.tasks.base import Data, Task, WorstOf
+from crug.tasks.base import Data, RolloutScorer, Task, WorstOf
+from crug.tasks.variability import Varied
+from crug.tasks.windows import NOBODY
 from crug.training.epochs import Recipe, Rules
 from crug.training.phases import Course, Outcome, outcome, run_phase
 
@@ -68,7 +70,10 @@ def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
 def _varied(method: Method, assignment: Assignment, network: Network) -> tuple[Network, Noisy | None]:
     """The network whose new task carries noise, where that is asked for and does its rollouts good."""
     task, number, settings = assignment.task, assignment.number, method.settings
-    found = task.variability(network, number, settings.training) if settings.noise else None
+    if not settings.noise:
+        return network, None
+    scorer = task.scorer(network, NOBODY, settings.training)
+    found = task.variability(network.task_system(number), scorer)
     if found is None:
         return network, None
     network = with_noise(network, number, found.noise)
@@ -101,6 +106,8 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
             "set training.window lower"
         )
     scorer = a.task.scorer(a.network, opening.feeders, training)
+    if method.settings.noise and isinstance(scorer, RolloutScorer):
+        scorer = Varied(scorer, a.task.variability)
     if joint := [(r, view) for r, view in zip(rehearsals, others, strict=True) if r.scored]:
         scorer = WorstOf(scorer, [_scored(a, opening, training, r, view) for r, view in joint])
     rules = Rules(method.objective, recipe)

@@ -185,8 +185,9 @@ class Task(ABC):
         """The paper's measures of task `number` of the network, on this task's test part. With a seed, rollouts are
         under the noise that the task carries."""
 
-    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
-        """The noise that would do rollouts of task `number` good; None where none does."""
+    def variability(self, system: System, scorer: Scorer) -> Variability | None:
+        """The noise that would do rollouts of a system good that has learned this task, by a scorer of the task; None
+        where none does."""
         return None
 
     def gain(self, network: Network, number: int) -> float:

@@ -27,11 +27,11 @@ from crug.errors import CrugError
 from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
-from crug.tasks.base import Look, Picture, RolloutScorer, Score
+from crug.tasks.base import Look, Picture, RolloutScorer, Score, Scorer
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, Scale, held_out, kept
 from crug.tasks.variability import Variability, variability
-from crug.tasks.windows import NOBODY, Windows, affordable, bounded, feed, window_starts, window_view
+from crug.tasks.windows import Windows, affordable, bounded, feed, window_starts, window_view
 
 FIELDS = ["x", "starts", "drive", "low", "high", "inputs"]
 WEIGHT = 2.0
@@ -189,9 +189,9 @@ class DrivenTask(RecordingTask):
         choosing = Forecasts.of(self.train, self.breaks, self.train_inputs, CHOOSING)
         return choosing.best_gain(network.task_system(number))
 
-    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
-        scorer = self.scorer(network, NOBODY, settings)
-        return variability(network.task_system(number), self.train, self.breaks, scorer, self.train_inputs)
+    def variability(self, system: System, scorer: Scorer) -> Variability | None:
+        assert isinstance(scorer, RolloutScorer)
+        return variability(system, self.train, self.breaks, scorer, self.train_inputs)
 
     def examples(self) -> list[np.ndarray]:
         """Trajectories (T, N) and their inputs (T, Q), in turns."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from crug.core.block import Block, View
-from crug.core.dynamics import run_freely
+from crug.core.dynamics import System, run_freely
 from crug.core.following import forecast
 from crug.core.network import Network, create, recycle
 from crug.core.noise import roll_out
@@ -20,11 +20,11 @@ from crug.readers.noise import Noise, noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import MANY, STARTS, SURE, AttractorScorer, attractor_score, measured, spread, surely
-from crug.tasks.base import Picture, RolloutScorer, Score, Task
+from crug.tasks.base import Picture, RolloutScorer, Score, Scorer, Task
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.timescale import time_scale
 from crug.tasks.variability import Variability, variability
-from crug.tasks.windows import NOBODY, Windows, make_windows, window_view
+from crug.tasks.windows import Windows, make_windows, window_view
 
 FEWEST = 300
 """Samples below which nothing can be said about an attractor."""
@@ -137,9 +137,9 @@ class RecordingTask(Task):
     def gain(self, network: Network, number: int) -> float:
         return Forecasts.of(self.train, self.breaks, count=CHOOSING).best_gain(network.task_system(number))
 
-    def variability(self, network: Network, number: int, settings: TrainingSettings) -> Variability | None:
-        scorer = self.scorer(network, NOBODY, settings)
-        return variability(network.task_system(number), self.train, self.breaks, scorer)
+    def variability(self, system: System, scorer: Scorer) -> Variability | None:
+        assert isinstance(scorer, RolloutScorer)
+        return variability(system, self.train, self.breaks, scorer)
 
     def worst(self) -> Score:
         """Divergent by every measure that such data have."""

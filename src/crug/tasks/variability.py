@@ -11,17 +11,19 @@ is none.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.cluster.vq import kmeans2
 
+from crug.core.block import Block, Params, system_of
 from crug.core.dynamics import System
 from crug.core.following import foreseen
+from crug.core.network import Network
 from crug.core.noise import Noise
 from crug.tasks.attractor import spread
-from crug.tasks.base import FAR, RolloutScorer
+from crug.tasks.base import FAR, Look, RolloutScorer, Score, Scorer
 
 REGIONS, EACH, FEWEST, DRAWS = 100, 50, 10, 64
 """Most regions of the state space; samples that each has on average, and at the least to say anything; and how many of
@@ -35,6 +37,8 @@ BEYOND = 0.3
 STRENGTHS = (1.0, 0.5, 0.2, 0.1)
 """Of correction. Networks that were taught gently may not stand the full one."""
 SCALES = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0)
+LACKING = 0.5
+"""Ranks above the floor beyond which a network may lack variability."""
 HELPS = 0.05
 """Noise is kept where it lowers the rank by this much, and by this part of it."""
 
@@ -48,6 +52,32 @@ class Variability:
     scale: float
     without: float
     rank: float
+
+
+class Varied(Scorer):
+    """Looks at rollouts under noise too, where a task may carry some. Networks that are afresh found far from a perfect
+    one rank as they would with the noise that does them good: those that became cycles differ little by themselves, and
+    more in how they stand it.
+
+    Parameters
+    ----------
+    own : the scorer of the task.
+    vary : finds the noise of a system that has learned it.
+    """
+
+    def __init__(self, own: RolloutScorer, vary: Callable[[System, Scorer], Variability | None]):
+        self.own, self.vary = own, vary
+        self.names, self.uncertain, self.floor = own.names, own.uncertain, own.floor
+
+    def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
+        score = self.own.score(network, block, effective, look)
+        if look is not Look.FRESH or not self.floor + LACKING < score.rank < np.inf:
+            return score
+        found = self.vary(system_of(network, block, effective), self.own)
+        return score if found is None else replace(score, rank=score.rank - (found.without - found.rank))
+
+    def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
+        return self.own.states(network, block, effective)
 
 
 def variability(
