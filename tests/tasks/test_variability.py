@@ -19,8 +19,9 @@ from crug.report.figures import drawn
 from crug.runs import store
 from crug.runs.verify import verify
 from crug.tasks.attractor import AttractorScorer
-from crug.tasks.base import Score
-from crug.tasks.variability import unforeseen, variability
+from crug.tasks.base import Look, RolloutScorer, Score
+from crug.tasks.variability import Variability, Varied, unforeseen, variability
+from crug.tasks.windows import NOBODY
 from waves import QUICK, START, wave
 
 
@@ -243,3 +244,46 @@ def test_a_checkpoint_is_scored_with_the_noise_that_its_recording_has():
         AttractorScorer(x, (10_000, 1_000), noisy=noisy).score(network, block, perfect).rank for noisy in (False, True)
     ]
     assert ranks[1] < 0.5 * ranks[0]
+
+
+# what it means for the choice of a network
+
+
+class Told(RolloutScorer):
+    """Ranks as told."""
+
+    names, uncertain, floor = ("d_stsp",), True, 0.4
+
+    def __init__(self, rank: float):
+        self.rank = rank
+
+    def score(self, network, block, effective, look=Look.QUICK):
+        return Score({"d_stsp": self.rank}, self.rank, self.rank)
+
+    def varied(self, system, noise):
+        raise NotImplementedError
+
+    def states(self, network, block, effective):
+        return np.zeros((1, 1, 1))
+
+
+@pytest.mark.parametrize(
+    ("rank", "look", "expected"),
+    [
+        (5.0, Look.FRESH, 2.0),  # far off: as it would be with noise
+        (5.0, Look.CLOSE, 5.0),  # while checkpoints race, noise is not looked at
+        (0.6, Look.FRESH, 0.6),  # near a perfect model: neither
+        (np.inf, Look.FRESH, np.inf),
+    ],
+)
+def test_a_network_far_off_ranks_as_with_the_noise_that_does_it_good(rank, look, expected):
+    network = create(8, 4, 1, np.random.default_rng(0))
+    block, params = open_block(network, Opening(np.arange(1), np.arange(1, 4), np.arange(4, 8), NOBODY))
+    noise = Noise(*(np.zeros(shape, np.float32) for shape in ((1, 1), (1, 1, 1), 1, 1, ())))
+    both = Varied(Told(rank), lambda system, scorer: Variability(noise, 0.5, 4.0, 1.0))
+    score = both.score(network, block, params, look)
+    assert score.rank == expected
+    assert score.main == rank
+    assert (both.floor, both.names, both.uncertain) == (0.4, ("d_stsp",), True)
+    none = Varied(Told(rank), lambda system, scorer: None)
+    assert none.score(network, block, params, look).rank == rank
