@@ -16,7 +16,7 @@ PATH_PRESETS: Mapping[str, Given] = {
     "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24, "every": 16}},
     "gait": {
         "training": {"batches": 31, "interval": 8},
-        "path": {"again": 0, "gently": (0.2, 0.35), "tolerance": 0.3, "far": 1.0},
+        "path": {"again": 0, "gently": (0.2, 0.35), "tolerance": 0.15, "far": 1.0},
     },
     "model": {"path": {"again": 1, "gently": (0.2, 0.35)}},
 }
