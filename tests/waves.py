@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 QUICK: dict[str, Any] = {"epochs": 20, "progress": False}
-START: dict[str, Any] = {"path": {"start": 8, "gently": []}, "noise": False}
+START: dict[str, Any] = {"path": {"start": 8, "gently": [], "every": 16}, "noise": False, "select": "best"}
 
 
 def wave(dim: int = 2, frequency: float = 1.0, samples: int = 1_500, offset: float = 0.0) -> np.ndarray:

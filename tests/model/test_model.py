@@ -107,7 +107,7 @@ def test_saved_loaded_and_continued_gives_the_same_bits_as_one_sequence(learned,
 
 
 def test_the_tenth_recording_leaves_the_first_nine_alone(tmp_path):
-    model = crug.Model(units=120, seed=0, settings={"path": {"start": 6, "most": 8}})
+    model = crug.Model(units=120, seed=0, settings={**START, "path": {**START["path"], "start": 6, "most": 8}})
     quick: dict[str, Any] = {**QUICK, "epochs": 6}
     for i in range(9):
         model.learn(wave(1 + i % 3, 1 + 0.2 * i), f"r{i}", **quick)
@@ -280,7 +280,7 @@ def test_errors_say_what_there_is(learned, tmp_path):
         learned.rollout("x", 10)
     wrong_starts: tuple[Any, ...] = (np.zeros(3), np.zeros((2, 2, 2)), 1.0)
     for x0 in wrong_starts:
-        with pytest.raises(CrugError, match=r"'first' has 2 dimensions; x0 is \(N,\) or \(batch, N\), not"):
+        with pytest.raises(CrugError, match=r"'first' has 2 dimensions; x0 is \(N,\) or \(several, N\), not"):
             learned.rollout("first", 10, x0)
     with pytest.raises(CrugError, match="'first': x0 has values that are not finite"):
         learned.rollout("first", 10, np.array([np.nan, 1.0]))
@@ -344,7 +344,7 @@ def test_a_few_short_trajectories_do_not_shorten_the_windows_of_the_others():
 @pytest.mark.slow
 def test_one_of_twenty_recordings_rolls_out_as_fast_as_alone():
     """Only a recording's own units are computed, so the size of the model does not matter."""
-    large = crug.Model(units=240, seed=0, settings={"path": {"start": 6, "most": 6}})
+    large = crug.Model(units=240, seed=0, settings={**START, "path": {**START["path"], "start": 6, "most": 6}})
     for i in range(20):
         large.learn(wave(frequency=1 + 0.1 * i), f"r{i}", epochs=2, progress=False)
     small = large.extract("r7")

@@ -144,7 +144,7 @@ class AttractorScorer(RolloutScorer):
     def _divided(self, count: int) -> float:
         """Cut the data into so many pieces to compare with; returns what the rest of them ranks for each."""
         x = self.x
-        length = self.length = self.piece or min(SPECTRUM, len(x) // count)
+        length = self.length = self.piece or min(SPECTRUM, len(x) // count, self.steps - self.skip)
         begins = np.arange(count) * min(length, (len(x) - length) // max(1, count - 1))
         cuts = [x[begin : begin + length] for begin in begins]
         self.space = _BinnedPieces(x, cuts) if x.shape[1] <= BINNED else _MixturePieces(cuts)
