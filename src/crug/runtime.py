@@ -1,4 +1,5 @@
-"""How an entry point uses the machine: one thread, and a cache for compiled code. Importing crug does none of this."""
+"""How the machine is used: one thread and a cache for compiled code, which entry points ask for and importing crug does
+not; and no more compiled code at a time than a process may hold."""
 
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ ONE_THREAD = {
     "OPENBLAS_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
 }
+
+MAPS, MOST = Path("/proc/self/maps"), Path("/proc/sys/vm/max_map_count")
+"""Where Linux says which pieces of memory a process has, and how many it may have."""
 
 
 def cache_folder() -> Path:
@@ -32,3 +36,16 @@ def one_thread() -> None:
 
     jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+def make_room() -> None:
+    """Drop compiled code where there is much of it. Every task brings a few thousand pieces of memory, for each size of
+    a network some, and a process that asks for more than Linux allows, after thirty tasks or so, is killed."""
+    if not (MAPS.exists() and MOST.exists()):
+        return
+    with MAPS.open() as lines:
+        held = sum(1 for _ in lines)
+    if held > int(MOST.read_text()) // 3:
+        import jax
+
+        jax.clear_caches()

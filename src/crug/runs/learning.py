@@ -18,6 +18,7 @@ from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
 from crug.runs.result import NOISE_SEED, Learned, Noisy
+from crug.runtime import make_room
 from crug.tasks.base import Data, RolloutScorer, Task, WorstOf
 from crug.tasks.variability import Varied
 from crug.tasks.windows import NOBODY
@@ -136,6 +137,7 @@ def _train(method: Method, assignment: Assignment, journal: Journal, hints: Hint
     """All phases, each from the journal if it has been done."""
     history = journal.history()
     while phase := method.next_phase(history, hints):
+        make_room()
         index, spent = len(history), sum(o.phase.epochs for o in history)
         progress = journal.resume(index) or journal.beginning(phase)
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(assignment.seed), assignment.number), index)

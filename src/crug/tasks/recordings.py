@@ -87,9 +87,9 @@ class RecordingTask(Task):
     `train` (T, N) and `test` (T', N) are standardised float64 samples, `dt` seconds apart. Where the training data are
     several trajectories, `breaks` says at which samples a new one begins, and `test_breaks` the same of the test data.
     Where they were noisy, `smoothed` says over how many samples each column was smoothed, and `noisy` whether some may
-    have kept their noise. `rollout` is how many
-    steps a rollout has that is compared with the test data, and how many of the first are dropped. It is long even
-    where the recording is short: what a rollout did not have the time to visit says nothing about its attractor.
+    have kept their noise. `rollout` is how many steps a rollout has that is compared with the test data, and how many
+    of the first are dropped. It is long even where the recording is short: what a rollout did not have the time to
+    visit says nothing about its attractor.
     """
 
     name: str
