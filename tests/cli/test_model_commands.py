@@ -73,7 +73,11 @@ def test_the_command_line_of_a_model(tmp_path):
         done = CliRunner().invoke(app, [str(part) for part in line])
         assert isinstance(done.exception, CrugError), line
     assert "1 recording," in go("remove", lab, "monday")
-    assert crug.load(lab).verify() == {"tuesday": True}
+    assert "nothing was held out" not in go("info", lab) + go("score", lab)
+    go("learn", lab, tmp_path / "monday.csv", "--no-hold-out", "--epochs", 2, "--units", 20)
+    assert go("score", lab).count("nothing was held out") == 1
+    assert "* nothing was held out" in go("info", lab)
+    assert crug.load(lab).verify() == {"tuesday": True, "monday": True}
 
 
 def test_forecasts_on_the_command_line(tmp_path):

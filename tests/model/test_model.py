@@ -164,6 +164,7 @@ def test_a_short_recording_is_learned_and_its_limits_are_told():
     assert model.held_out("short").shape == (67, 3)
     with pytest.warns(UserWarning, match="too little"):
         model.learn(x, "whole", hold_out=False, **QUICK)
+    assert [model.about(name).held_out for name in model.tasks] == [True, False]
     assert model.prepared(x, "again", hold_out=False).task.train.shape == (400, 3)
     assert model.prepared(x, "again").task.train.shape == (333, 3)
     assert not fresh().learn(wave(1, samples=5_000), "wave", **QUICK).recordings[0].undecided

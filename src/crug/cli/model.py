@@ -26,6 +26,7 @@ from crug.runs.proof import digest_of
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+SEEN = "nothing was held out: scored on samples that it was learned from"
 
 
 def learn(
@@ -181,7 +182,8 @@ def info(
 
 def _row(model: Model, name: str) -> dict[str, Any]:
     about, learned = model.about(name), model.learned(name)
-    facts = about.model_dump(mode="json", include={"name", "columns", "inputs", "smoothed", "samples", "dt", "kind"})
+    told = {"name", "columns", "inputs", "smoothed", "samples", "dt", "kind", "held_out"}
+    facts = about.model_dump(mode="json", include=told)
     numbers = {"dimensions": len(about.columns), "units": model.ledger[name], "minutes": learned.seconds / 60}
     noise = {"noise": learned.noisy.own.measures()} if learned.noisy else {}
     return {**facts, **numbers, "score": learned.own.measures(), **noise}
@@ -199,9 +201,12 @@ def _table(model: Model) -> Table:
             scores.append(shown(learned.noisy.own.measures(), next(iter(names))) if learned.noisy else "")
         kinds = str(units["linear"]), str(units["relu"])
         size = str(len(about.columns)), f"{about.samples:,}"
-        out.add_row(escape(name), *size, *scores, *kinds, f"{learned.seconds / 60:.1f}")
+        called = escape(name) + ("" if about.held_out else " *")
+        out.add_row(called, *size, *scores, *kinds, f"{learned.seconds / 60:.1f}")
     free = model.ledger["free"]
     out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
+    if not all(model.about(name).held_out for name in model.tasks):
+        out.caption += f"\n* {SEEN}"
     return out
 
 
@@ -221,7 +226,8 @@ def score(
         typer.echo(json.dumps(store.encode(rows), indent=1))
         return
     for n, s in scores.items():
-        say(f"{n}: {said(s)}" + (f"; with noise {said(noisy[n])}" if n in noisy else ""))
+        seen = "" if model.about(n).held_out else f" ({SEEN})"
+        say(f"{n}: {said(s)}" + (f"; with noise {said(noisy[n])}" if n in noisy else "") + seen)
 
 
 def extract(

@@ -36,6 +36,7 @@ class About(Section):
     smoothed: tuple[int, ...] = Field((), description="over how many samples each column was smoothed")
     kind: str = "recording"
     inputs: tuple[str, ...] = Field((), description="names of the inputs, where there are any")
+    held_out: bool = Field(True, description="whether scores are of samples that it was not learned from")
 
 
 @dataclass(frozen=True)
@@ -69,6 +70,7 @@ class Known:
             smoothed=task.smoothed,
             kind=task.kind,
             inputs=task.input_columns,
+            held_out=prepared.held_out,
         )
         arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
         known = cls.restored(about, learned, arrays)

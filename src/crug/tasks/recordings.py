@@ -217,7 +217,7 @@ class RecordingTask(Task):
             noisy=any(one.level > NOISY for one, width in zip(found, widths, strict=True) if not width),
             columns=pieces[0].columns,
         )
-        return Prepared(task, scale, tuple(arrays))
+        return Prepared(task, scale, tuple(arrays), hold_out)
 
     def suggests(self) -> dict[str, Any]:
         """The settings that follow from the recording itself."""
@@ -275,11 +275,13 @@ class RecordingTask(Task):
 
 @dataclass(frozen=True)
 class Prepared:
-    """A user's recording, ready to be learned: the task, how it was standardised, and the samples as they came."""
+    """A user's recording, ready to be learned: the task, how it was standardised, the samples as they came, and whether
+    those that it is tested by are kept from training."""
 
     task: RecordingTask
     scale: Scale
     pieces: tuple[np.ndarray, ...]
+    held_out: bool = True
 
 
 def kept(x: np.ndarray) -> np.ndarray:
