@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,10 +17,11 @@ from crug.core.dynamics import System, run_freely
 from crug.core.following import foreseen
 from crug.core.network import Network
 from crug.core.noise import Noise, roll_out
-from crug.metrics import BinnedReference, MixtureReference, against, kl, power_spectrum, spectral_distance
+from crug.metrics import against, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SPECTRUM, smoothing
 from crug.metrics.state_space import BINNED
 from crug.tasks.base import Look, RolloutScorer, Score
+from crug.tasks.pieces import BinnedPieces, MixturePieces
 
 STARTS, PIECES, SHORT = 5, 5, 4_000
 MANY, SURE, RESAMPLED = 30, "d_stsp_30", 1_000
@@ -75,30 +76,6 @@ def _median(values: Iterable[float]) -> float:
     return float(np.median(finite)) if finite else np.inf
 
 
-class _BinnedPieces:
-    """Pieces of a recording (their bins span all of it), and the mean divergence of a rollout from some of them."""
-
-    def __init__(self, x: np.ndarray, cuts: list[np.ndarray]):
-        self.bins = BinnedReference(x)
-        self.truths: list[Any] = [self.bins.density(cut) for cut in cuts]
-
-    def divergence(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
-        density = self.bins.density(generated)
-        return np.inf if density is None else float(np.mean([kl(self.truths[j], density) for j in pieces]))
-
-
-class _MixturePieces:
-    """Pieces of a recording in many dimensions; thinned, because it is asked hundreds of times."""
-
-    POINTS, MOST = 400, 2_000
-
-    def __init__(self, cuts: list[np.ndarray]):
-        self.references = [MixtureReference(cut, self.POINTS, self.MOST) for cut in cuts]
-
-    def divergence(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
-        return float(np.mean([self.references[j].divergence(generated) for j in pieces]))
-
-
 class AttractorScorer(RolloutScorer):
     """What the paper's measure would say if the test part were a piece of the training part, on average over pieces.
 
@@ -147,7 +124,7 @@ class AttractorScorer(RolloutScorer):
         length = self.length = self.piece or min(SPECTRUM, len(x) // count, self.steps - self.skip)
         begins = np.arange(count) * min(length, (len(x) - length) // max(1, count - 1))
         cuts = [x[begin : begin + length] for begin in begins]
-        self.space = _BinnedPieces(x, cuts) if x.shape[1] <= BINNED else _MixturePieces(cuts)
+        self.space = BinnedPieces(x, cuts) if x.shape[1] <= BINNED else MixturePieces(cuts)
         self.sigma = smoothing(length)
         self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
         twice = np.concatenate([x, x])

@@ -56,8 +56,8 @@ class Variability:
 
 class Varied(Scorer):
     """Looks at rollouts under noise too, where a task may carry some. Networks that are afresh found far from a perfect
-    one rank as they would with the noise that does them good: those that became cycles differ little by themselves, and
-    more in how they stand it.
+    one rank half by what they are with the noise that does them good: those that became cycles differ little by
+    themselves, and more in how they stand it.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Varied(Scorer):
         if look is not Look.FRESH or not self.floor + LACKING < score.rank < np.inf:
             return score
         found = self.vary(system_of(network, block, effective), self.own)
-        return score if found is None else replace(score, rank=score.rank - (found.without - found.rank))
+        return score if found is None else replace(score, rank=score.rank - (found.without - found.rank) / 2)
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
         return self.own.states(network, block, effective)
