@@ -74,7 +74,7 @@ class Varied(Scorer):
         if look is not Look.FRESH or not self.floor + LACKING < score.rank < np.inf:
             return score
         found = self.vary(system_of(network, block, effective), self.own)
-        return score if found is None else replace(score, rank=score.rank - (found.without - found.rank) / 2)
+        return score if found is None else replace(score, rank=(score.rank + found.rank) / 2)
 
     def states(self, network: Network, block: Block, effective: Params) -> np.ndarray:
         return self.own.states(network, block, effective)

@@ -27,6 +27,8 @@ HELPED = 0.8
 """A block has helped when it brings the score down to this part."""
 CALMER = 1 / 3
 """The last settling begins with this part of the rate: at the full one, as many networks were spoilt as mended."""
+DOUBT = 2
+"""Scores that cannot be told apart count as equal up to so many tolerances."""
 LONGER = 2
 """Windows of gentle teaching are this much longer: how a small pull adds up shows late."""
 GATE_LR = 5e-3
@@ -128,10 +130,11 @@ def below(size: int, dim: int) -> int:
 
 def smallest_good(path: PathSettings, history: Sequence[Outcome]) -> int:
     """The phase with the smallest network that scores as well as the best, within the tolerance or as far as the scores
-    can tell."""
+    can tell; one that differs much from start to start gets no more benefit of the doubt."""
     scores = [o.score for o in history]
     best = min(scores, key=lambda score: score.rank)
-    good = [i for i, s in enumerate(scores) if s.rank <= best.rank + max(path.tolerance, s.apart(best))]
+    doubt = [min(s.apart(best), DOUBT * path.tolerance) for s in scores]
+    good = [i for i, s in enumerate(scores) if s.rank <= best.rank + max(path.tolerance, doubt[i])]
     return min(good, key=lambda i: (history[i].units, scores[i].rank))
 
 
