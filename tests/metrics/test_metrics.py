@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.ndimage import gaussian_filter1d
 
 from crug.metrics import BinnedReference, power_spectrum, quartiles, spectral_distance
 from crug.metrics.mixture import MixtureReference, log_density
@@ -126,3 +127,12 @@ def test_mixture_log_density_is_the_plain_sum_where_that_does_not_underflow():
     squares = ((points[:, None] - centres) ** 2).sum(axis=2)
     plain = np.log(np.mean(np.exp(-squares / 0.02), axis=1) / (2 * np.pi * 0.01) ** 1.5)
     np.testing.assert_allclose(log_density(points, centres), plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("samples", [150, 2_000, 20_001])
+def test_spectra_are_smoothed_by_a_gaussian(samples):
+    x = np.cumsum(np.random.default_rng(0).standard_normal((samples, 2)), axis=0)
+    centred = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(centred, axis=0)) ** 2 / centred.var(axis=0)
+    plain = gaussian_filter1d(power, 20, axis=0)
+    np.testing.assert_allclose(np.asarray(power_spectrum(x, 20)), plain / plain.sum(axis=0), rtol=1e-8, atol=1e-14)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from crug.metrics import BinnedReference, MixtureReference, kl
-from crug.tasks.pieces import BinnedPieces, MixturePieces
+from crug.metrics.hellinger import power_spectrum, smoothing, spectral_distance
+from crug.tasks.pieces import BinnedPieces, MixturePieces, Spectra
 
 
 @pytest.fixture
@@ -34,3 +35,14 @@ def test_bins_span_the_whole_recording(walk):
     expected = [kl(truth, densities[2]) for truth in densities[:2]]
     assert pieces.divergence(x[500:1_500], [0, 1]) == pytest.approx(np.mean(expected))
     assert pieces.divergence(np.full((10, 2), np.nan), [0]) == np.inf
+
+
+def test_spectra_are_compared_as_in_d_h(walk):
+    cuts = [walk[:2_000], walk[3_000:5_000]]
+    spectra, sigma = Spectra(cuts), smoothing(2_000)
+    found = power_spectrum(walk[500:2_500], sigma)
+    expected = [spectral_distance(power_spectrum(cut, sigma), found) for cut in cuts]
+    assert spectra.distance(walk[500:4_500], [0, 1]) == pytest.approx(np.mean(expected), rel=1e-9)
+    assert spectra.distance(walk[500:4_500], [1]) == pytest.approx(expected[1], rel=1e-9)
+    assert spectra.distance(np.ones((4_000, 6)), [0, 1]) == 1.0
+    assert Spectra([np.ones((2_000, 6))]).distance(walk, [0]) == 1.0

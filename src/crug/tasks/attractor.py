@@ -18,10 +18,10 @@ from crug.core.following import foreseen
 from crug.core.network import Network
 from crug.core.noise import Noise, roll_out
 from crug.metrics import against, power_spectrum, spectral_distance
-from crug.metrics.hellinger import SPECTRUM, smoothing
+from crug.metrics.hellinger import SPECTRUM
 from crug.metrics.state_space import BINNED
 from crug.tasks.base import Look, RolloutScorer, Score
-from crug.tasks.pieces import BinnedPieces, MixturePieces
+from crug.tasks.pieces import BinnedPieces, MixturePieces, Spectra
 
 STARTS, PIECES, SHORT = 5, 5, 4_000
 MANY, SURE, RESAMPLED = 30, "d_stsp_30", 1_000
@@ -121,12 +121,12 @@ class AttractorScorer(RolloutScorer):
     def _divided(self, count: int) -> float:
         """Cut the data into so many pieces to compare with; returns what the rest of them ranks for each."""
         x = self.x
-        length = self.length = self.piece or min(SPECTRUM, len(x) // count, self.steps - self.skip)
+        self.count = count
+        length = self.piece or min(SPECTRUM, len(x) // count, self.steps - self.skip)
         begins = np.arange(count) * min(length, (len(x) - length) // max(1, count - 1))
         cuts = [x[begin : begin + length] for begin in begins]
         self.space = BinnedPieces(x, cuts) if x.shape[1] <= BINNED else MixturePieces(cuts)
-        self.sigma = smoothing(length)
-        self.spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
+        self.spectra = Spectra(cuts)
         twice = np.concatenate([x, x])
         rest = min(self.steps - self.skip, len(x) - length if self.piece else (count - 1) * length)
         others = [twice[begin + length : begin + length + rest] for begin in begins]
@@ -181,13 +181,11 @@ class AttractorScorer(RolloutScorer):
         each is compared with the piece of its own number only."""
         scores = []
         for i, g in enumerate(generated):
-            spectrum = power_spectrum(g[: self.length], self.sigma)
-            pieces = [i] if own else range(len(self.spectra))
+            pieces = [i] if own else range(self.count)
             d_stsp = self.space.divergence(g, pieces)
             if not np.isfinite(d_stsp):
                 return DIVERGENT
-            d_h = float(np.mean([min(1.0, spectral_distance(self.spectra[j], spectrum)) for j in pieces]))
-            scores.append((d_stsp, d_h))
+            scores.append((d_stsp, self.spectra.distance(g, pieces)))
         kept = sorted(scores, key=lambda s: s[0] + self.weight * s[1])[: len(scores) - len(scores) // UNLUCKY]
         means = {n: float(v) for n, v in zip(self.names, np.mean(kept, axis=0), strict=True)}
         ranks = [d_stsp + self.weight * d_h for d_stsp, d_h in kept]

@@ -1,10 +1,9 @@
-"""Pieces of a recording, and how far rollouts are from them in state space. Checkpoints are compared by it, hundreds of
-times in a task, so it has to be quick."""
+"""Pieces of a recording, and how far rollouts are from them, in state space and in their spectra. Checkpoints are
+compared by it, hundreds of times in a task, so it has to be quick."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +11,8 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from crug.metrics import BinnedReference, MixtureReference, kl
+from crug.metrics import BinnedReference, MixtureReference, power_spectrum
+from crug.metrics.hellinger import smoothing
 from crug.metrics.mixture import thinned
 
 
@@ -21,12 +21,39 @@ class BinnedPieces:
 
     def __init__(self, x: np.ndarray, cuts: Sequence[np.ndarray]):
         self.bins = BinnedReference(x)
-        self.truths: list[Any] = [self.bins.density(cut) for cut in cuts]
+        self.truths = np.array([self.bins.density(cut) for cut in cuts])
+        self.negentropies = (self.truths * np.log(self.truths)).sum(axis=1)
 
     def divergence(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
         """The mean divergence of a rollout (L, N) from some of the pieces."""
         density = self.bins.density(generated)
-        return np.inf if density is None else float(np.mean([kl(self.truths[j], density) for j in pieces]))
+        if density is None:
+            return np.inf
+        return float(np.mean(self.negentropies[list(pieces)] - self.truths[list(pieces)] @ np.log(density)))
+
+
+class Spectra:
+    """The spectra of pieces of a recording."""
+
+    def __init__(self, cuts: Sequence[np.ndarray]):
+        self.length = len(cuts[0])
+        self.sigma = smoothing(self.length)
+        spectra = [power_spectrum(cut, self.sigma) for cut in cuts]
+        self.roots = [None if one is None else np.sqrt(one) for one in spectra]
+
+    def distance(self, generated: np.ndarray, pieces: Sequence[int]) -> float:
+        """The mean D_H of a rollout (L, N) from some of the pieces; 1 where there is no spectrum."""
+        found = power_spectrum(generated[: self.length], self.sigma)
+        if found is None:
+            return 1.0
+        root = np.sqrt(found)
+        return float(np.mean([self._one(self.roots[j], root) for j in pieces]))
+
+    def _one(self, truth: np.ndarray | None, root: np.ndarray) -> float:
+        if truth is None:
+            return 1.0
+        overlap = np.einsum("fd,fd->d", truth, root)
+        return float(np.sqrt(np.maximum(0.0, 1.0 - overlap)).mean())
 
 
 class MixturePieces:
