@@ -21,6 +21,7 @@ ROOMS = (
     "runs",
     "model",
     "field",
+    "studies",
     "report",
     "cli",
 )
