@@ -45,7 +45,7 @@ def make_room() -> None:
         return
     with MAPS.open() as lines:
         held = sum(1 for _ in lines)
-    if held > int(MOST.read_text()) // 3:
+    if held > int(MOST.read_text()) * 2 // 3:
         import jax
 
         jax.clear_caches()
