@@ -81,7 +81,7 @@ def demo(
     seed: Seed = 0,
     out: Annotated[Path, typer.Option(help="Folder of the run; made if it is not there.")] = Path("demo"),
 ) -> None:
-    """Four systems, one network, nothing forgotten: a first look in about eight minutes."""
+    """Four systems, one network, nothing forgotten: a first look in about ten minutes."""
     result = _run("vlrc", "crug", seed, out, {})
     console.print(table(result))
     worst = max(result.tasks, key=lambda row: row.final["d_stsp"])
