@@ -1,7 +1,8 @@
 """Bits that must not change: the networks and scores of one small run for every method and family, and of one model.
 
-`pins.json` has them as one kind of machine computed them. There they have to agree to the bit; on any other, whose
-compiler rounds differently, closely. After a change that is meant to change bits, and is named in CHANGELOG.md:
+`pins.json` has them for some kinds of machines, as each computed them. There they have to agree to the bit. Any other
+machine rounds differently, and training carries that far: there only the sizes of arrays are held against those of a
+machine that is known. On a new machine, or after a change that is meant to change bits and is named in CHANGELOG.md:
 
     python tests/test_pins.py
 """
@@ -23,6 +24,8 @@ import crug
 from crug.cli import app
 
 PINS = Path(__file__).with_name("pins.json")
+ELSEWHERE = 0.25
+"""How far the sizes of arrays may be from those of another kind of machine."""
 RECORDINGS = "--tasks van-der-pol,chua --epochs 4 network.M=24 network.P=10 training.window=400"
 TRIALS = (
     "--tasks reaction-time-pro,category-anti,go-nogo --epochs 3 network.M=40 network.P=20 trials.train=130 "
@@ -93,20 +96,22 @@ def of_model(folder: Path):
     return pin(arrays, [model.rollout(name, 50)[-1].tolist() for name in model.tasks])
 
 
-def agree(found, pinned):
-    if json.loads(PINS.read_text())["machine"] == machine():
-        assert found == pinned
+def agree(found, kind: str, name: str):
+    pins = json.loads(PINS.read_text())
+    if machine() in pins:
+        assert found == pins[machine()][kind][name]
     else:
-        assert found["sizes"] == pytest.approx(pinned["sizes"], rel=0.02)
+        known = next(iter(pins.values()))
+        assert found["sizes"] == pytest.approx(known[kind][name]["sizes"], rel=ELSEWHERE, abs=0.1)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_run_has_its_bits(name, tmp_path):
-    agree(of_run(CASES[name], tmp_path / "run"), json.loads(PINS.read_text())["runs"][name])
+    agree(of_run(CASES[name], tmp_path / "run"), "runs", name)
 
 
 def test_a_model_has_its_bits(tmp_path):
-    agree(of_model(tmp_path), json.loads(PINS.read_text())["model"])
+    agree(of_model(tmp_path), "models", "three")
 
 
 if __name__ == "__main__":
@@ -114,13 +119,12 @@ if __name__ == "__main__":
 
     one_thread()
     only = sys.argv[1:]
-    pins = json.loads(PINS.read_text()) if PINS.exists() else {"runs": {}}
+    pins = json.loads(PINS.read_text()) if PINS.exists() else {}
+    mine = pins.setdefault(machine(), {"runs": {}, "models": {}})
     with tempfile.TemporaryDirectory() as place:
         for number, (name, line) in enumerate(CASES.items()):
             if not only or any(word in name for word in only):
-                pins["runs"][name] = of_run(line, Path(place) / str(number))
+                mine["runs"][name] = of_run(line, Path(place) / str(number))
         if not only or "model" in only:
-            pins["model"] = of_model(Path(place))
-    PINS.write_text(
-        json.dumps({"machine": machine(), **{k: v for k, v in pins.items() if k != "machine"}}, indent=1) + "\n"
-    )
+            mine["models"]["three"] = of_model(Path(place))
+    PINS.write_text(json.dumps(pins, indent=1) + "\n")

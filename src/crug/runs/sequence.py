@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crug import methods
-from crug.core.network import from_arrays, to_arrays
+from crug.core.network import Network, from_arrays, to_arrays
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment, Method
@@ -17,8 +17,9 @@ from crug.runs import store
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.plan import Plan
+from crug.runs.proof import parameters_digest
 from crug.runs.result import FILE, NOISE_SEED, Ending, Learned, Result, make_result
-from crug.tasks import load
+from crug.tasks import Score, Task, load
 
 
 def run(
@@ -74,6 +75,7 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
         raise CrugError("recordings and tasks of trials cannot be mixed in one sequence; run them apart")
     network = tasks[0].new_network(method.settings.network, tasks, generator(plan.seed, Stream.NETWORK, 0))
     learned: list[Learned] = []
+    bits: list[str] = []
     memory, stopped = {}, None
     for number, task in enumerate(tasks):
         place = store.task_folder(folder, number, task.name)
@@ -94,14 +96,25 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
             store.clear(folder / "progress")
             network, memory = taught.network, taught.memory
             learned.append(taught.learned)
+        bits.append(parameters_digest(network, number))
         listener.learned(task.name, learned[-1], network.units_of(number))
     store.write_arrays(folder / "network.safetensors", to_arrays(network))
     size = sum(value.nbytes for value in memory.values())
-    done = list(enumerate(tasks[: len(learned)]))
-    final = [task.evaluate(network, k) for k, task in done]
-    noisy = [task.evaluate(network, k, NOISE_SEED) if network.noises[k] else None for k, task in done]
+    last = [
+        _again(task, network, k, *before) for k, (task, *before) in enumerate(zip(tasks, learned, bits, strict=False))
+    ]
+    final, noisy = [score for score, _ in last], [under for _, under in last]
     worst = [task.worst() for task in tasks]
     return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks))
+
+
+def _again(task: Task, network: Network, number: int, learned: Learned, bits: str) -> tuple[Score, Score | None]:
+    """The scores of a task by the final network, without noise and under it where it carries some. Where the network
+    still has the bits that it was learned with, they are the ones from then."""
+    carries = network.noises[number] is not None
+    if parameters_digest(network, number) == bits and carries == (learned.noisy is not None):
+        return learned.own, learned.noisy and learned.noisy.own
+    return task.evaluate(network, number), task.evaluate(network, number, NOISE_SEED) if carries else None
 
 
 def _record(place: Path, taught: Taught) -> None:

@@ -2,10 +2,11 @@
 
 The network is corrected at every sample of the training part, as strongly as lets it foresee the next one best. What it
 is corrected by is put down by region of the state space, because a foot that touches the ground is not as variable as
-one in the air. Where the recording itself is noisy, a small part of the error makes the best correction, and the rest
-was only measured. Of all that a rollout usually needs a part. Which part is chosen by the score that chooses
-checkpoints, on the training part. Where none is clearly better than no noise, or the network fails with it too, there
-is none.
+one in the air. It is kept as it is, its mean in a region included: a network that cuts a corner of the recording would
+cut it under any other noise too. Where the recording itself is noisy, a small part of the error makes the best
+correction, and the rest was only measured. Of all that a rollout usually needs a part. Which part is chosen by the
+score that chooses checkpoints, on the training part. Where none is clearly better than no noise, or the network fails
+with it too, there is none.
 """
 
 from __future__ import annotations
@@ -130,8 +131,8 @@ def _settled(begin: int, end: int) -> np.ndarray:
 
 
 def _by_region(expected: np.ndarray, missed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The centres (K, N) of regions, and of what was missed in each (K, DRAWS, N), evenly over time and without its
-    mean: noise is not to mend the network. Where a region has too few samples to tell, nothing is drawn."""
+    """The centres (K, N) of regions, and of what was missed in each (K, DRAWS, N), evenly over time. Where a
+    region has too few samples to tell, nothing is drawn."""
     T, N = missed.shape
     count = min(REGIONS, max(1, T // EACH))
     some = expected[:: max(1, T // THINNED)]
@@ -142,5 +143,4 @@ def _by_region(expected: np.ndarray, missed: np.ndarray) -> tuple[np.ndarray, np
     for k in range(count):
         if (region == k).sum() >= FEWEST:
             draws[k] = spread(missed[region == k], DRAWS)
-            draws[k] -= draws[k].mean(axis=0)
     return centres, draws

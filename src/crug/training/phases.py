@@ -160,7 +160,7 @@ class Course:
             if taken := sorted(own.keys() & theirs.keys()):
                 raise CrugError(f"the method names {taken[0]!r} twice in what its objective is given; rename one")
             own |= theirs if theirs is phase.controls else {}
-        return {**{name: jnp.float32(value) for name, value in own.items()}, **self.recalled}
+        return {**{name: np.float32(value) for name, value in own.items()}, **self.recalled}
 
 
 def run_phase(
