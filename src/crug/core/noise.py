@@ -31,6 +31,11 @@ class Noise(NamedTuple):
         """So many times as strong."""
         return self._replace(draws=np.float32(scale) * self.draws)
 
+    def centred(self) -> "Noise":
+        """Without its mean in every region."""
+        draws = np.asarray(self.draws)
+        return self._replace(draws=draws - draws.mean(axis=1, keepdims=True))
+
 
 def roll_out(
     system: System,

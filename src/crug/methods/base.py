@@ -117,6 +117,8 @@ class Method(ABC):
     Settings: ClassVar[type[RunSettings]] = RunSettings
     exact: ClassVar[bool] = False
     """Whether a task's rollouts are the same bits after any later task."""
+    edition: ClassVar[int] = 1
+    """Raised when the method's results change: records of an earlier edition are marked."""
     objective: Objective = Objective()
     """What happens inside a gradient step."""
 

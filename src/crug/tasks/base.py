@@ -243,6 +243,7 @@ class Family:
     presets : settings that a run of its tasks takes where nothing else is asked for, under every method.
     section : the name of the family's own settings in those of a run, if it has any.
     listing : how the names are summed up where there are many.
+    edition : raised when results on its tasks change under every method; records of an earlier edition are marked.
     """
 
     name: str
@@ -252,3 +253,4 @@ class Family:
     presets: Mapping[str, Any] = field(default_factory=dict)
     section: str | None = None
     listing: str = ""
+    edition: int = 1

@@ -2,11 +2,14 @@
 
 The network is corrected at every sample of the training part, as strongly as lets it foresee the next one best. What it
 is corrected by is put down by region of the state space, because a foot that touches the ground is not as variable as
-one in the air. It is kept as it is, its mean in a region included: a network that cuts a corner of the recording would
-cut it under any other noise too. Where the recording itself is noisy, a small part of the error makes the best
-correction, and the rest was only measured. Of all that a rollout usually needs a part. Which part is chosen by the
-score that chooses checkpoints, on the training part. Where none is clearly better than no noise, or the network fails
-with it too, there is none.
+one in the air. Where the recording itself is noisy, a small part of the error makes the best correction, and the rest
+was only measured. Of all that a rollout usually needs a part. Which part is chosen by the score that chooses
+checkpoints, on the training part. Where none is clearly better than no noise, or the network fails with it too, there
+is none.
+
+Whether there is noise, of which kind and how much, is decided without its mean in each region: a mean does not vary.
+The mean is then kept, unless that is clearly worse. A network that cuts a corner of the recording goes on cutting it
+otherwise.
 """
 
 from __future__ import annotations
@@ -87,19 +90,23 @@ def variability(
     """The noise that brings rollouts of a system closest to its recording x (T, N), which is several trajectories where
     there are `breaks`; None where it does not help."""
     without = scorer.varied(system, None).rank
-    found = []
+    found: list[tuple[float, float, Noise]] = []
     for noise in unforeseen(system, x, breaks, inputs):
         best, worse = (without, 0.0), 0
         for scale in SCALES:
-            rank = scorer.varied(system, noise.scaled(scale)).rank
+            rank = scorer.varied(system, noise.centred().scaled(scale)).rank
             worse = 0 if rank < best[0] else worse + 1
             best = min(best, (rank, scale))
             if worse == 2:
                 break
-        rank, scale = best
-        if rank < min(without - HELPS, (1 - HELPS) * without, scorer.floor + FAR):
-            found.append(Variability(noise.scaled(scale), scale, without, rank))
-    return min(found, key=lambda one: one.rank, default=None)
+        found.append((*best, noise))
+    rank, scale, noise = min(found, key=lambda one: one[:2], default=(np.inf, 0.0, None))
+    if noise is None or rank >= min(without - HELPS, (1 - HELPS) * without, scorer.floor + FAR):
+        return None
+    as_it_is = scorer.varied(system, noise.scaled(scale)).rank
+    if as_it_is <= max(rank + HELPS, (1 + HELPS) * rank):
+        return Variability(noise.scaled(scale), scale, without, as_it_is)
+    return Variability(noise.centred().scaled(scale), scale, without, rank)
 
 
 def unforeseen(system: System, x: np.ndarray, breaks: Sequence[int], inputs: np.ndarray | None = None) -> list[Noise]:
