@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from crug.cli import ahead, benchmark, lists, model, run
+from crug.cli import ahead, benchmark, lists, model, reproduce, run
 from crug.cli.options import STOPPED
 from crug.errors import CrugError
 
@@ -47,6 +47,8 @@ for command in (
     model.remove,
     model.grow,
     benchmark.benchmark,
+    reproduce.reproduce,
+    reproduce.record,
 ):
     app.command()(command)
 

@@ -245,10 +245,11 @@ def capacity_used(titles: list[str], units: list[int], size: int) -> Figure:
     return figure
 
 
-def task_by_task(groups: Mapping[str, Sequence[Result]]) -> Figure:
+def task_by_task(groups: Mapping[str, Sequence[Result]], place: Any = None) -> Any:
     """Several kinds of runs, as each task is added: the mean of the first measure over the tasks so far, and units in
-    use where a task has its own (figures 2C and 2D). Mean and standard deviation over the seeds."""
-    figure = Figure(figsize=(12, 4), layout="constrained")
+    use where a task has its own (figures 2C and 2D). Mean and standard deviation over the seeds. Returns a figure of
+    its own, or `place`, a part of another one that it is drawn in."""
+    figure = Figure(figsize=(12, 4), layout="constrained") if place is None else place
     left, right = figure.subplots(1, 2)
     main = next(iter(next(iter(groups.values()))[0].matrix[0][0]))
     for number, (label, results) in enumerate(groups.items()):

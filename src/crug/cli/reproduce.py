@@ -1,0 +1,140 @@
+"""The command line of the paper's tables and figures."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn
+
+from crug.cli.options import STOPPED
+from crug.errors import CrugError
+from crug.report.paper import FIGURES, draw
+from crug.report.terminal import console, new_table, print_wide, say
+from crug.studies import study as studies
+from crug.studies.pages import renew
+from crug.studies.pool import Done, Pool
+from crug.studies.records import Shelf, collect
+from crug.studies.reproduce import Desk, Stock, budget_of, carry_out, seeds_of, stock
+from crug.studies.study import Study
+from crug.studies.tables import grids
+from crug.tasks import gait
+
+Folder = Annotated[Path, typer.Option(help="Where records of finished runs are kept, a few kB each.")]
+
+
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Labels of tables and figures, or all.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="What there is, what is stored of it, what it takes.")] = False,
+    budget: Annotated[
+        str | None,
+        typer.Option(help="paper, a part of it (25%), or epochs a task (500).", show_default="paper"),
+    ] = None,
+    seeds: Annotated[
+        str | None, typer.Option(help="Which seeds, e.g. 0-9.", show_default="as many as the paper has")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
+    draw_only: Annotated[bool, typer.Option("--draw", help="Run nothing: draw from what is stored.")] = False,
+    data: Annotated[Path | None, typer.Option(help="Gait: folder with the gaitndd files.")] = None,
+    results: Folder = Path("results"),
+    runs: Annotated[Path, typer.Option(help="Where runs are kept, with their networks.")] = Path("runs"),
+    out: Annotated[Path, typer.Option(help="Where tables and figures are written.")] = Path("reproduced"),
+) -> None:
+    """Make a table or a figure of the paper: run what is missing, and write it beside the paper's numbers.
+
+    Interrupted, the same command goes on where it was. Tables are written as Markdown, LaTeX and CSV, figures as PNG
+    and PDF.
+    """
+    desk = Desk(Shelf(results), runs)
+    part = 1.0 if budget is None else budget_of(budget)
+    chosen = seeds_of(seeds) if seeds else None
+    if list_ or not names:
+        _list(desk, part, chosen)
+        return
+    if data:
+        gait.adopt(data)
+    wanted = [studies.load(name) for name in (studies.labels() if names == ["all"] else names)]
+    for study in wanted:
+        if not draw_only:
+            _run(study, desk, stock(study, desk, part, chosen), workers)
+        _write(study, desk, out, part if budget else None)
+
+
+def _list(desk: Desk, budget: float, seeds: Sequence[int] | None) -> None:
+    table = new_table("", "label", "what", "runs", "stored", "minutes to go", wrap=True)
+    for label in studies.labels():
+        study = studies.load(label)
+        found = stock(study, desk, budget, seeds)
+        minutes = "?" if found.seconds is None else f"{found.seconds / 60:.0f}"
+        stored = len(found.wanted) - len(found.missing)
+        table.add_row(label, f"{study.kind}: {study.title}", f"{len(found.wanted)}", f"{stored}", minutes)
+    table.caption = "minutes of one core, by the stored runs of the same kind; ? where there are none"
+    print_wide(table)
+
+
+def _run(study: Study, desk: Desk, found: Stock, workers: int) -> None:
+    if not found.missing:
+        return
+    began = time.monotonic()
+    bar = Progress(
+        TextColumn("[bold]{task.description}"),
+        BarColumn(bar_width=20),
+        TextColumn("{task.fields[text]}"),
+        console=console,
+    )
+    over, failures = 0, 0
+    with bar:
+        id_ = bar.add_task(study.label, total=len(found.missing), text=f"{len(found.missing)} runs to make")
+
+        def tell(done: Done) -> None:
+            nonlocal over, failures
+            over, failures = over + 1, failures + (done.result is None)
+            left = (time.monotonic() - began) / over * (len(found.missing) - over)
+            text = f"{over}/{len(found.missing)} runs, {failures} failed, about {left / 60:.0f} min left"
+            bar.update(id_, completed=over, text=text)
+            if done.result is None:
+                say(f"{done.wanted.place}: failed: {done.error}")
+
+        try:
+            failed = carry_out(found.missing, desk, Pool(desk.runs, workers), tell)
+        except KeyboardInterrupt:
+            typer.echo("crug: stopped; the same command goes on from here", err=True)
+            raise typer.Exit(STOPPED) from None
+    if failed:
+        raise CrugError(
+            f"{study.label}: {len(failed)} of {len(found.missing)} runs failed; the same command tries again"
+        )
+
+
+def _write(study: Study, desk: Desk, out: Path, budget: float | None) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    if study.kind == "figure" or study.label in FIGURES:
+        for file in draw(study, desk, out):
+            say(f"{file}")
+        return
+    tables = grids(study, desk.shelf, budget)
+    for ending, text in (
+        ("md", "\n".join(grid.markdown() for grid in tables)),
+        ("tex", "\n".join(grid.latex() for grid in tables)),
+        ("csv", "\n".join(grid.csv() for grid in tables)),
+    ):
+        (out / f"{study.label}.{ending}").write_text(text)
+    say(f"{out / study.label}.md, .tex, .csv")
+
+
+def record(
+    folders: Annotated[list[Path] | None, typer.Argument(help="Folders of finished runs.")] = None,
+    results: Folder = Path("results"),
+    pages: Annotated[
+        list[Path] | None, typer.Option("--page", help="A page whose tables are made anew; repeatable.")
+    ] = None,
+) -> None:
+    """Keep the results of finished runs without their networks, and renew the tables of pages."""
+    shelf = Shelf(results)
+    for file in collect(folders or [], shelf):
+        say(f"{file}")
+    for page in pages or []:
+        say(f"{page}: {'renewed' if renew(page, shelf) else 'as it was'}")

@@ -1,0 +1,95 @@
+"""What a study still lacks, how long that takes, and an engine that makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from crug.errors import CrugError
+from crug.studies.pool import Done, Engine
+from crug.studies.records import Shelf
+from crug.studies.study import Study
+from crug.studies.wanted import Wanted
+
+
+class Stock(NamedTuple):
+    """What there is of a study: all runs that it wants, those that are missing, and the seconds that these take."""
+
+    wanted: list[Wanted]
+    missing: list[Wanted]
+    seconds: float | None
+    """None where no run like one of them is stored."""
+
+
+class Desk(NamedTuple):
+    """Where results are kept: records, and the folders of runs."""
+
+    shelf: Shelf
+    runs: Path
+
+
+def stock(study: Study, desk: Desk, budget: float = 1.0, seeds: Sequence[int] | None = None) -> Stock:
+    """What there is of a study, and what is not."""
+    wanted = study.runs(budget, seeds)
+    missing = [one for one in wanted if not there(one, desk, study.networks)]
+    times = [expected(one, desk.shelf) for one in missing]
+    known = [time for time in times if time is not None]
+    return Stock(wanted, missing, sum(known) if len(known) == len(times) else None)
+
+
+def there(wanted: Wanted, desk: Desk, networks: bool) -> bool:
+    """Whether a run is stored; where networks are drawn, with its folder."""
+    folder = desk.runs / wanted.place
+    return desk.shelf.find(wanted) is not None and (not networks or (folder / "network.safetensors").exists())
+
+
+def expected(wanted: Wanted, shelf: Shelf) -> float | None:
+    """The seconds that a run takes, by the stored ones of its method and tasks; None where there are none."""
+    plan, epochs = wanted.plan, wanted.settings.epochs
+    alike = [
+        r.result for r in shelf.records if (r.result.plan.method, r.result.plan.tasks) == (plan.method, plan.tasks)
+    ]
+    times = [r.seconds * epochs / r.settings["epochs"] for r in alike if r.completed]
+    return float(np.median(times)) if times else None
+
+
+def carry_out(missing: Sequence[Wanted], desk: Desk, engine: Engine, tell: Callable[[Done], None]) -> list[Done]:
+    """Make what is missing, record by record as runs end; returns those that failed."""
+    failed = []
+    for done in engine.carry_out(missing):
+        if done.result is None:
+            failed.append(done)
+        else:
+            desk.shelf.add(done.result)
+        tell(done)
+    return failed
+
+
+def budget_of(text: str) -> float:
+    """A budget as it is written: `paper`, a part such as `25%`, or epochs of a task under most methods (2,000)."""
+    if text == "paper":
+        return 1.0
+    try:
+        found = float(text[:-1]) / 100 if text.endswith("%") else float(text) / 2000
+    except ValueError:
+        found = 0.0
+    if not 0 < found <= 10:
+        raise CrugError(f"budget {text}: write paper, a part such as 25%, or epochs a task such as 500")
+    return found
+
+
+def seeds_of(text: str) -> list[int]:
+    """Seeds as they are written: `0-9`, `3`, or `0,2,5-7`."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            found += range(int(first), int(last or first) + 1)
+    except ValueError:
+        raise CrugError(f"seeds {text}: write them like 0-9 or 0,2,5-7") from None
+    if not found:
+        raise CrugError(f"seeds {text}: there are none; write them like 0-9")
+    return sorted(set(found))
