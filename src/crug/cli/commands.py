@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from crug.cli import ahead, benchmark, lists, model, reproduce, run
+from crug.cli import ahead, benchmark, lists, model, reproduce, run, search
 from crug.cli.options import STOPPED
 from crug.errors import CrugError
 
@@ -49,6 +49,7 @@ for command in (
     benchmark.benchmark,
     reproduce.reproduce,
     reproduce.record,
+    search.search,
 ):
     app.command()(command)
 

@@ -11,12 +11,13 @@ import typer
 from rich.progress import BarColumn, Progress, TextColumn
 
 from crug.cli.options import STOPPED
+from crug.cli.search import Scheduler, Workers, engine
 from crug.errors import CrugError
 from crug.report.paper import FIGURES, draw
 from crug.report.terminal import console, new_table, print_wide, say
 from crug.studies import study as studies
 from crug.studies.pages import renew
-from crug.studies.pool import Done, Pool
+from crug.studies.pool import Done, Engine
 from crug.studies.records import Shelf, collect
 from crug.studies.reproduce import Desk, Stock, budget_of, carry_out, seeds_of, stock
 from crug.studies.study import Study
@@ -31,12 +32,13 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="What there is, what is stored of it, what it takes.")] = False,
     budget: Annotated[
         str | None,
-        typer.Option(help="paper, a part of it (25%), or epochs a task (500).", show_default="paper"),
+        typer.Option(help="paper, a part of it (25%), epochs a task (500), or toy.", show_default="paper"),
     ] = None,
     seeds: Annotated[
         str | None, typer.Option(help="Which seeds, e.g. 0-9.", show_default="as many as the paper has")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine, one thread each.")] = 1,
+    workers: Workers = 1,
+    scheduler: Scheduler = None,
     draw_only: Annotated[bool, typer.Option("--draw", help="Run nothing: draw from what is stored.")] = False,
     data: Annotated[Path | None, typer.Option(help="Gait: folder with the gaitndd files.")] = None,
     results: Folder = Path("results"),
@@ -48,26 +50,25 @@ def reproduce(
     Interrupted, the same command goes on where it was. Tables are written as Markdown, LaTeX and CSV, figures as PNG
     and PDF.
     """
-    desk = Desk(Shelf(results), runs)
-    part = 1.0 if budget is None else budget_of(budget)
+    desk = Desk(Shelf(results), runs, None if budget is None else budget_of(budget))
     chosen = seeds_of(seeds) if seeds else None
     if list_ or not names:
-        _list(desk, part, chosen)
+        _list(desk, chosen)
         return
     if data:
         gait.adopt(data)
     wanted = [studies.load(name) for name in (studies.labels() if names == ["all"] else names)]
     for study in wanted:
         if not draw_only:
-            _run(study, desk, stock(study, desk, part, chosen), workers)
-        _write(study, desk, out, part if budget else None)
+            _run(study, desk, stock(study, desk, chosen), engine(workers, scheduler, runs))
+        _write(study, desk, out)
 
 
-def _list(desk: Desk, budget: float, seeds: Sequence[int] | None) -> None:
+def _list(desk: Desk, seeds: Sequence[int] | None) -> None:
     table = new_table("", "label", "what", "runs", "stored", "minutes to go", wrap=True)
     for label in studies.labels():
         study = studies.load(label)
-        found = stock(study, desk, budget, seeds)
+        found = stock(study, desk, seeds)
         minutes = "?" if found.seconds is None else f"{found.seconds / 60:.0f}"
         stored = len(found.wanted) - len(found.missing)
         table.add_row(label, f"{study.kind}: {study.title}", f"{len(found.wanted)}", f"{stored}", minutes)
@@ -75,7 +76,7 @@ def _list(desk: Desk, budget: float, seeds: Sequence[int] | None) -> None:
     print_wide(table)
 
 
-def _run(study: Study, desk: Desk, found: Stock, workers: int) -> None:
+def _run(study: Study, desk: Desk, found: Stock, by: Engine) -> None:
     if not found.missing:
         return
     began = time.monotonic()
@@ -99,7 +100,7 @@ def _run(study: Study, desk: Desk, found: Stock, workers: int) -> None:
                 say(f"{done.wanted.place}: failed: {done.error}")
 
         try:
-            failed = carry_out(found.missing, desk, Pool(desk.runs, workers), tell)
+            failed = carry_out(found.missing, desk, by, tell)
         except KeyboardInterrupt:
             typer.echo("crug: stopped; the same command goes on from here", err=True)
             raise typer.Exit(STOPPED) from None
@@ -109,13 +110,13 @@ def _run(study: Study, desk: Desk, found: Stock, workers: int) -> None:
         )
 
 
-def _write(study: Study, desk: Desk, out: Path, budget: float | None) -> None:
+def _write(study: Study, desk: Desk, out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     if study.kind == "figure" or study.label in FIGURES:
         for file in draw(study, desk, out):
             say(f"{file}")
         return
-    tables = grids(study, desk.shelf, budget)
+    tables = grids(study, desk.shelf, desk.budget)
     for ending, text in (
         ("md", "\n".join(grid.markdown() for grid in tables)),
         ("tex", "\n".join(grid.latex() for grid in tables)),

@@ -18,9 +18,8 @@ from crug.report.schematic import schematic
 from crug.report.strides import stride_pictures
 from crug.runs import Result, store
 from crug.studies.reproduce import Desk
-from crug.studies.study import Part, Row, Study
+from crug.studies.study import FULL, Part, Row, Study
 from crug.studies.tables import stored
-from crug.studies.wanted import Wanted
 from crug.tasks import SEQUENCES, load
 from crug.tasks.base import Task
 from crug.training.settings import RunSettings
@@ -43,7 +42,7 @@ def draw(study: Study, desk: Desk, out: Path) -> list[Path]:
 
 
 def opened(study: Study, part: Part, desk: Desk) -> tuple[list[Task], Network]:
-    """The tasks and the final network of the first run of a part whose folder is there."""
+    """The tasks that were learned and the final network, of the first run of a part whose folder is there."""
     row = part.all_rows(study.label)[0]
     found = folders(row, part, desk)
     if not found:
@@ -55,29 +54,27 @@ def opened(study: Study, part: Part, desk: Desk) -> tuple[list[Task], Network]:
     result = Result.read(found[0])
     known = {key: value for key, value in result.settings.items() if key in RunSettings.model_fields}
     settings = RunSettings.model_validate(known)
-    tasks = [load(name, result.plan.seed, settings) for name in result.plan.tasks]
-    return tasks, from_arrays(store.read_arrays(found[0] / "network.safetensors"))
+    network = from_arrays(store.read_arrays(found[0] / "network.safetensors"))
+    learned = result.plan.tasks[: len(network.readouts)]
+    return [load(name, result.plan.seed, settings) for name in learned], network
 
 
 def folders(row: Row, part: Part, desk: Desk) -> list[Path]:
     """The folders of the runs of a row that are there, by seed: of the records' own budget."""
-    records = stored(part, row, desk.shelf).records
-    wanted = [
-        Wanted(sequence=row.sequence, method=row.method, seed=r.result.plan.seed, given=_given(row, r.result))
-        for r in records
-    ]
+    found = stored(part, row, desk.shelf, desk.budget).results
+    wanted = [row.runs([r.plan.seed], desk.budget or FULL)[0] for r in found]
+    if desk.budget is None:
+        wanted = [one.at(r.settings["epochs"]) for one, r in zip(wanted, found, strict=True)]
     places = [desk.runs / one.place for one in wanted]
     return [place for place in places if (place / "network.safetensors").exists()]
 
 
-def _given(row: Row, result: Result) -> dict[str, Any]:
-    return {**row.settings, "epochs": result.settings["epochs"]}
-
-
-def _rollout(task: Any, network: Network, number: int, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """So many samples of the test part, and as many of a rollout."""
-    rolled = task.rolled(network, number, (count + SKIPPED, SKIPPED))
-    return task.test[:count], rolled["network"]
+def _rollout(
+    task: Any, network: Network, number: int, count: int, skip: int = SKIPPED
+) -> tuple[np.ndarray, np.ndarray]:
+    """So many samples of the test part, and as many of a rollout that begins there."""
+    rolled = task.rolled(network, number, (count + skip, skip))
+    return task.test[1 : count + 1], rolled["network"]
 
 
 def _letter(figure: Any, letter: str) -> None:
@@ -125,8 +122,9 @@ def second_benchmark(study: Study, desk: Desk) -> Figure:
         ax = _place(above, (1, len(tasks)), i + 1, task.dim)
         _portrait(ax, made, f"C{i}", truth)
         ax.set_title(task.title, fontsize=10)
-        axes[i].plot(truth[:STEPS, 0], color=EACH, lw=2, label="truth")
-        axes[i].plot(made[:STEPS, 0], color=f"C{i}", lw=0.9, label="network")
+        truth, made = _rollout(task, network, i, STEPS, 0)
+        axes[i].plot(truth[:, 0], color=EACH, lw=2, label="truth")
+        axes[i].plot(made[:, 0], color=f"C{i}", lw=0.9, label="network")
         axes[i].set_ylabel("x", fontsize=8)
         axes[i].set_title(task.title, fontsize=8, loc="left")
         axes[i].legend(fontsize=6, loc="upper right")
@@ -168,7 +166,7 @@ def methods_compared(study: Study, desk: Desk) -> Figure:
         ax.set_title(task.title, fontsize=10)
     _letter(middle, "B")
     _curves(middle, [t.title for t in tasks], folders(systems.all_rows(study.label)[0], systems, desk))
-    rows = [stored(trials, row, desk.shelf) for row in trials.all_rows(study.label)]
+    rows = [stored(trials, row, desk.shelf, desk.budget) for row in trials.all_rows(study.label)]
     groups = {one.row.label: one.results for one in rows if one.records}
     if groups:
         task_by_task(groups, below)

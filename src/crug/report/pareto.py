@@ -48,7 +48,7 @@ def points(study: Study, part: Part, desk: Desk) -> dict[str, list[Point]]:
     """Of every kind of transfer, the settings whose runs are stored; those that diverge in the median are left out."""
     found: dict[str, list[Point]] = {}
     for row in part.all_rows(study.label):
-        there = stored(part, row, desk.shelf)
+        there = stored(part, row, desk.shelf, desk.budget)
         if there.records:
             worst = quartiles([r.overall.get("d_stsp", np.inf) for r in there.results]).median
             units = float(np.median([r.units for r in there.results]))

@@ -10,10 +10,11 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from crug.errors import CrugError
 from crug.runs import Result
 from crug.studies.wanted import Wanted
 from crug.studies.worker import FAILED
@@ -92,26 +93,43 @@ class _Hand(threading.Thread):
             self.process.kill()
 
     def _one(self, wanted: Wanted) -> Done:
-        folder, said = self.runs / wanted.place, ""
-        for _ in range(TRIES):
-            if self.stopping.is_set():
-                return Done(wanted, None, "stopped")
-            code, said = self._process(wanted, folder)
-            if code == 0:
-                return Done(wanted, Result.read(folder))
-            if code == FAILED:
-                break
-        return Done(wanted, None, said.strip().splitlines()[-1] if said.strip() else "its process was killed")
+        try:
+            return Done(wanted, one_run(wanted, self.runs / wanted.place, self._begun))
+        except CrugError as error:
+            return Done(wanted, None, str(error))
 
-    def _process(self, wanted: Wanted, folder: Path) -> tuple[int, str]:
-        """A worker: its exit status, and what it said of errors. It is told the run, and lives as long as the pipe."""
-        command = [sys.executable, "-m", "crug.studies.worker", str(folder)]
-        pipe = subprocess.PIPE
-        with subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
-            self.process = process
-            assert process.stdin is not None
-            assert process.stderr is not None
+    def _begun(self, process: subprocess.Popen[str]) -> None:
+        self.process = process
+        if self.stopping.is_set():
+            process.kill()
+            raise CrugError("stopped")
+
+
+def one_run(wanted: Wanted, folder: Path, begun: Callable[[subprocess.Popen[str]], None] | None = None) -> Result:
+    """A run in a process of its own, and where that is killed in another one, which goes on from there."""
+    said = ""
+    for _ in range(TRIES):
+        code, said = _process(wanted, folder, begun)
+        if code == 0:
+            return Result.read(folder)
+        if code == FAILED:
+            break
+    raise CrugError(said.strip().splitlines()[-1] if said.strip() else f"{wanted.place}: its process was killed")
+
+
+def _process(wanted: Wanted, folder: Path, begun: Callable[[subprocess.Popen[str]], None] | None) -> tuple[int, str]:
+    """A worker: its exit status, and what it said of errors. It is told the run, and lives as long as the pipe."""
+    command = [sys.executable, "-m", "crug.studies.worker", str(folder)]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=subprocess.DEVNULL, stderr=pipe, text=True) as process:
+        assert process.stdin is not None
+        assert process.stderr is not None
+        try:
             process.stdin.write(wanted.model_dump_json() + "\n")
             process.stdin.flush()
-            said = process.stderr.read()
-            return process.wait(), said
+            if begun is not None:
+                begun(process)
+        except BrokenPipeError:
+            pass
+        said = process.stderr.read()
+        return process.wait(), said

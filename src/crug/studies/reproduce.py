@@ -11,8 +11,11 @@ import numpy as np
 from crug.errors import CrugError
 from crug.studies.pool import Done, Engine
 from crug.studies.records import Shelf
-from crug.studies.study import Study
+from crug.studies.study import FULL, Budget, Study
 from crug.studies.wanted import Wanted
+
+PAPER, MOST = 2000, 10
+"""Epochs a task in the paper, and the most times as many that a budget may have."""
 
 
 class Stock(NamedTuple):
@@ -25,15 +28,16 @@ class Stock(NamedTuple):
 
 
 class Desk(NamedTuple):
-    """Where results are kept: records, and the folders of runs."""
+    """Where results are kept: records, and the folders of runs. Of a budget, or else of the largest that there is."""
 
     shelf: Shelf
     runs: Path
+    budget: Budget | None = None
 
 
-def stock(study: Study, desk: Desk, budget: float = 1.0, seeds: Sequence[int] | None = None) -> Stock:
+def stock(study: Study, desk: Desk, seeds: Sequence[int] | None = None) -> Stock:
     """What there is of a study, and what is not."""
-    wanted = study.runs(budget, seeds)
+    wanted = study.runs(desk.budget or FULL, seeds)
     missing = [one for one in wanted if not there(one, desk, study.networks)]
     times = [expected(one, desk.shelf) for one in missing]
     known = [time for time in times if time is not None]
@@ -68,17 +72,17 @@ def carry_out(missing: Sequence[Wanted], desk: Desk, engine: Engine, tell: Calla
     return failed
 
 
-def budget_of(text: str) -> float:
-    """A budget as it is written: `paper`, a part such as `25%`, or epochs of a task under most methods (2,000)."""
-    if text == "paper":
-        return 1.0
+def budget_of(text: str) -> Budget:
+    """A budget as it is written: `paper`, a part such as `25%`, epochs a task where the paper has 2,000, or `toy`."""
+    if text in ("paper", "toy"):
+        return Budget(toy=text == "toy")
     try:
-        found = float(text[:-1]) / 100 if text.endswith("%") else float(text) / 2000
+        found = float(text[:-1]) / 100 if text.endswith("%") else float(text) / PAPER
     except ValueError:
         found = 0.0
-    if not 0 < found <= 10:
-        raise CrugError(f"budget {text}: write paper, a part such as 25%, or epochs a task such as 500")
-    return found
+    if not 0 < found <= MOST:
+        raise CrugError(f"budget {text}: write paper, a part such as 25%, epochs a task such as 500, or toy")
+    return Budget(found)
 
 
 def seeds_of(text: str) -> list[int]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, ValidationError
 
@@ -18,9 +18,32 @@ from crug.errors import CrugError
 from crug.sections import Section
 from crug.studies import published
 from crug.studies.wanted import Wanted
-from crug.training.settings import nested
 
 FOLDER = Path(__file__).with_name("plans")
+
+
+class Budget(NamedTuple):
+    """How much of a study is run: so great a part of the epochs, or hardly anything.
+
+    With `toy`, the first rows of every part are run for a few epochs: to see that it works.
+    """
+
+    share: float = 1.0
+    toy: bool = False
+
+    def given(self, row: Row) -> dict[str, Any]:
+        """The settings of a row's runs."""
+        if self.toy:
+            return {**row.settings, **TOY}
+        if self.share == 1:
+            return dict(row.settings)
+        usual = row.usual.settings.epochs
+        return {**row.settings, "epochs": max(1, round(self.share * usual))}
+
+
+FULL = Budget()
+TOY: dict[str, Any] = {"epochs": 2}
+TOY_ROWS = 2
 
 
 class Row(Section):
@@ -36,16 +59,15 @@ class Row(Section):
     paper: str | None = None
     selected: bool = False
 
-    def runs(self, seeds: Sequence[int], epochs: int | None = None) -> list[Wanted]:
-        """The runs of these seeds; of fewer epochs than by default where they are given."""
-        given = dict(self.settings) if epochs is None else {**self.settings, "epochs": epochs}
-        return [Wanted(sequence=self.sequence, method=self.method, seed=seed, given=given) for seed in seeds]
+    @property
+    def usual(self) -> Wanted:
+        """The run of the first seed, as it is by default."""
+        return Wanted(sequence=self.sequence, method=self.method, seed=0, given=self.settings)
 
-    def epochs(self, budget: float) -> int | None:
-        """So great a part of the epochs that a run has by default; None for all of them."""
-        if budget == 1:
-            return None
-        return max(1, round(budget * self.runs([0])[0].settings.epochs))
+    def runs(self, seeds: Sequence[int], budget: Budget = FULL) -> list[Wanted]:
+        """The runs of these seeds."""
+        given = budget.given(self)
+        return [Wanted(sequence=self.sequence, method=self.method, seed=seed, given=given) for seed in seeds]
 
 
 class Part(Section):
@@ -85,17 +107,25 @@ class Study(Section):
             for row in part.all_rows(self.label):
                 yield part, row
 
-    def runs(self, budget: float = 1.0, seeds: Sequence[int] | None = None) -> list[Wanted]:
+    def runs(self, budget: Budget = FULL, seeds: Sequence[int] | None = None) -> list[Wanted]:
         """Every run that it wants, by seed first: the first seeds of all rows come before the second."""
         rows = list(self.rows())
+        if budget.toy:
+            seeds = [0] if seeds is None else seeds
+            rows = [(part, row) for part in self.parts for row in self._few(part)]
         most = range(max((part.seeds for part, _ in rows), default=0)) if seeds is None else seeds
         found: dict[str, Wanted] = {}
         for seed in most:
             for part, row in rows:
                 if seeds is not None or seed < part.seeds:
-                    for wanted in row.runs([seed], row.epochs(budget)):
+                    for wanted in row.runs([seed], budget):
                         found.setdefault(wanted.place, wanted)
         return list(found.values())
+
+    def _few(self, part: Part) -> list[Row]:
+        """The first rows of a part; all where they belong together."""
+        rows = part.all_rows(self.label)
+        return rows if part.layout == "versus" else rows[:TOY_ROWS]
 
 
 def swept(line: dict[str, str], part: Part, number: int) -> Row:
@@ -160,7 +190,7 @@ def parse(label: str, file: Path) -> Study:
 def settings_known(row: Row) -> bool:
     """Whether all that a row sets is a setting of its method."""
     try:
-        row.runs([0])[0].kind.Settings.resolve(row.runs([0])[0].plan.case, nested(row.settings))
+        _ = row.usual.settings
     except CrugError:
         return False
     return True

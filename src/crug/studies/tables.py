@@ -14,10 +14,13 @@ from crug.runs import Result
 from crug.studies import layouts, published
 from crug.studies.grid import Grid, Line
 from crug.studies.records import Record, Shelf
-from crug.studies.study import Part, Row, Study
+from crug.studies.study import Budget, Part, Row, Study
+from crug.studies.wanted import Wanted
 from crug.tasks import SEQUENCES, load
 from crug.tasks.gait import GROUPS, TITLES
 
+MOST_SEEDS = 10
+"""Seeds that a table takes, where the paper has fewer."""
 STRETCHES = 5
 """Of the training part, by which a perfect model is judged."""
 READ = {
@@ -49,33 +52,32 @@ class Stored(NamedTuple):
         return self.results[0].settings["epochs"]
 
 
-def stored(part: Part, row: Row, shelf: Shelf, budget: float | None = None) -> Stored:
+def stored(part: Part, row: Row, shelf: Shelf, budget: Budget | None = None) -> Stored:
     """The records of a row: of a budget, or of the largest for which there are any."""
-    seeds = range(max(part.seeds, 10))
+    seeds = range(max(part.seeds, MOST_SEEDS))
     if budget is not None:
-        return Stored(row, _found(row, shelf, seeds, row.epochs(budget)))
-    full = _found(row, shelf, seeds, None)
-    if full:
+        return Stored(row, _found(row.runs(seeds, budget), shelf))
+    if full := _found(row.runs(seeds), shelf):
         return Stored(row, full)
-    usual = row.runs([0])[0]
-    plans = [r.result for r in shelf.records if r.result.plan.tasks == usual.plan.tasks]
-    known = {r.settings["epochs"] for r in plans if r.plan.method == row.method}
-    for epochs in sorted(known, reverse=True):
-        if found := _found(row, shelf, seeds, epochs):
+    usual = row.usual
+    tasks, size = usual.plan.tasks, usual.settings.network.M
+    known = [r.result for r in shelf.records if (r.result.plan.method, r.result.plan.tasks) == (row.method, tasks)]
+    for epochs in sorted({r.settings["epochs"] for r in known if r.size == size}, reverse=True):
+        if found := _found([one.at(epochs) for one in row.runs(seeds)], shelf):
             return Stored(row, found)
     return Stored(row, [])
 
 
-def _found(row: Row, shelf: Shelf, seeds: Sequence[int], epochs: int | None) -> list[Record]:
-    return [record for wanted in row.runs(seeds, epochs) if (record := shelf.find(wanted))]
+def _found(wanted: Sequence[Wanted], shelf: Shelf) -> list[Record]:
+    return [record for one in wanted if (record := shelf.find(one))]
 
 
-def grids(study: Study, shelf: Shelf, budget: float | None = None) -> list[Grid]:
+def grids(study: Study, shelf: Shelf, budget: Budget | None = None) -> list[Grid]:
     """The tables of a study, one for each part."""
     return [_grid(study, part, shelf, budget) for part in study.parts]
 
 
-def _grid(study: Study, part: Part, shelf: Shelf, budget: float | None) -> Grid:
+def _grid(study: Study, part: Part, shelf: Shelf, budget: Budget | None) -> Grid:
     title = f"{study.title}: {part.title}"
     if part.layout == "ranges":
         return _ranges(title)
