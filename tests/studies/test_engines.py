@@ -1,0 +1,299 @@
+"""Engines carry runs out whatever is killed, and searches end alike on all of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from crug.cli import app
+from crug.errors import CrugError
+from crug.studies.cluster import Cluster
+from crug.studies.pool import Done, Pool
+from crug.studies.records import Shelf
+from crug.studies.reproduce import Desk, carry_out
+from crug.studies.search import BATCH, Plan, Space, open_study, search, table
+from crug.studies.study import labels
+from crug.studies.wanted import Wanted
+from crug.tasks import gait
+
+GAITNDD = Path(__file__).parents[3] / "shared" / "gaitndd"
+SMALL: dict[str, Any] = {"epochs": 2, "network.M": 16, "network.P": 8}
+
+
+def small(seed: int = 0, method: str = "naive", **more: Any) -> Wanted:
+    return Wanted(sequence=("van-der-pol",), method=method, seed=seed, given={**SMALL, **more})
+
+
+def quiet(*_: object) -> None: ...
+
+
+def kept(folder: Path) -> dict[str, object]:
+    """What records say of runs, but for how long they took."""
+    found = {}
+    for record in Shelf(folder).records:
+        said = record.result.model_dump()
+        found[record.place] = {key: value for key, value in said.items() if key != "seconds"}
+    return found
+
+
+def test_a_pool_carries_out_all_runs_and_says_what_failed(tmp_path):
+    desk = Desk(Shelf(tmp_path / "results"), tmp_path / "runs")
+    wanted = [small(0), small(1), small(2).model_copy(update={"given": {**SMALL, "training.window": 10**9}})]
+    failed = carry_out(wanted, desk, Pool(desk.runs, 2), quiet)
+    assert [done.wanted for done in failed] == wanted[2:]
+    assert "window" in failed[0].error
+    assert len(kept(tmp_path / "results")) == 2
+    assert (desk.runs / small(1).place / "network.safetensors").exists()
+
+
+def test_a_run_whose_process_is_killed_is_gone_on_with(tmp_path):
+    wanted = small(0, epochs=400)
+    killed = []
+
+    def kill() -> None:
+        while not (tmp_path / "killed" / wanted.place / "progress").exists():
+            time.sleep(0.02)
+        for process in _workers():
+            os.kill(process, signal.SIGKILL)
+            killed.append(process)
+
+    threading.Thread(target=kill, daemon=True).start()
+    for place in ("killed", "whole"):
+        (done,) = Pool(tmp_path / place, 1).carry_out([wanted])
+        assert done.result is not None
+    assert killed
+    one, other = (tmp_path / place / wanted.place / "network.safetensors" for place in ("killed", "whole"))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def _workers() -> list[int]:
+    """The processes of runs that this one started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            command, status = (entry / "cmdline").read_bytes(), (entry / "stat").read_text()
+        except OSError:
+            continue
+        if b"crug.studies.worker" in command and int(status.rpartition(")")[2].split()[1]) == os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def test_a_worker_ends_with_whoever_started_it(tmp_path):
+    command = [sys.executable, "-m", "crug.studies.worker", str(tmp_path / "run")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        process.stdin.write(small(0, epochs=100_000).model_dump_json() + "\n")
+        process.stdin.flush()
+        while not (tmp_path / "run" / "progress").exists():
+            time.sleep(0.05)
+        process.stdin.close()
+        assert process.wait(20) == 3
+
+
+# searches
+
+
+class Pretender:
+    """An engine whose runs cost nothing: their scores follow from their settings. It dies after so many runs."""
+
+    def __init__(self, result, last: int | None = None, order: int = 1):
+        self.result, self.last, self.order, self.count = result, last, order, 0
+
+    def carry_out(self, wanted):
+        for one in list(wanted)[:: self.order]:
+            self.count += 1
+            if self.last is not None and self.count > self.last:
+                raise KeyboardInterrupt
+            score = abs(np.log10(one.given["strength"]) - 2) + 0.01 * one.seed
+            settings = one.settings.model_dump(mode="json")
+            row = self.result.tasks[0].model_copy(update={"final": {"d_stsp": score, "d_h": 0.1}})
+            said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 16 - int(score)}
+            overall = {"d_stsp": score, "d_h": 0.1}
+            yield Done(one, self.result.model_copy(update={**said, "overall": overall, "completed": True}))
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    (done,) = Pool(tmp_path_factory.mktemp("runs"), 1).carry_out([small()])
+    assert done.result is not None
+    return done.result
+
+
+def plan(trials: int = 10, **more) -> Plan:
+    wanted = small(method="ewc")
+    return Plan(wanted, Space.of(wanted), trials, 2, **more)
+
+
+def found(what: Plan, folder: Path, engine) -> list:
+    return table(search(what, Desk(Shelf(folder / "results"), folder), engine, quiet))
+
+
+def test_a_search_finds_what_is_good_and_does_not_depend_on_the_order_of_runs(result, tmp_path):
+    first = found(plan(24), tmp_path / "a", Pretender(result))
+    assert first == found(plan(24), tmp_path / "b", Pretender(result, order=-1))
+    assert first[0][2][0] < 0.3
+    assert kept(tmp_path / "a" / "results") == kept(tmp_path / "b" / "results")
+
+
+@pytest.mark.parametrize("last", [1, 7, 8, 9, 17])
+def test_an_interrupted_search_ends_as_one_that_was_not(result, tmp_path, last):
+    whole = found(plan(), tmp_path / "whole", Pretender(result))
+    with pytest.raises(KeyboardInterrupt):
+        found(plan(), tmp_path / "cut", Pretender(result, last))
+    engine = Pretender(result)
+    assert found(plan(), tmp_path / "cut", engine) == whole
+    assert engine.count == 20 - last  # nothing is run twice
+    assert kept(tmp_path / "cut" / "results") == kept(tmp_path / "whole" / "results")
+
+
+def test_units_count_where_asked_for_and_hopeless_trials_are_stopped(result, tmp_path):
+    both = found(plan(pareto=True), tmp_path / "pareto", Pretender(result))
+    assert all(len(values) == 2 for *_, values in both)
+    engine = Pretender(result)
+    found(plan(16, hopeless=True), tmp_path / "hopeless", engine)
+    assert 16 < engine.count < 32
+
+
+def test_the_journal_can_be_opened_by_others(result, tmp_path):
+    found(plan(4), tmp_path, Pretender(result))
+    study = open_study(plan(4), tmp_path)
+    assert len(study.trials) == 4 == BATCH
+    assert set(study.best_trial.params) == {"strength"}
+
+
+def test_what_cannot_be_searched_is_refused():
+    with pytest.raises(CrugError, match="names no settings to search"):
+        Space.of(small())
+    with pytest.raises(CrugError, match="no such setting"):
+        Space.of(small(), {"nothing": (0, 1)})
+    with pytest.raises(CrugError, match="lower end first"):
+        Space.of(small(), {"training.lr": (1, 0.1)})
+    assert Space.of(small(method="er")).whole == {"every"}
+
+
+def test_a_search_on_the_command_line(tmp_path):
+    asked = (
+        "van-der-pol --trials 2 --seeds 1 --epochs 2 --set network.M=16 --set network.P=8 --range training.lr=1e-4:1e-2"
+    )
+    words = ["search", *asked.split(), "--method", "naive", "--out", str(tmp_path)]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 0, done.output
+    assert "training.lr" in done.output
+    assert len(kept(tmp_path / "results")) == 2
+    wrong = CliRunner().invoke(app, [*words, "--range", "training.lr"])
+    assert isinstance(wrong.exception, CrugError)
+
+
+# a cluster
+
+
+def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
+    with open(folder / f"log-{time.monotonic_ns()}", "wb") as log:
+        command = [sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]]
+        return subprocess.Popen(command, stdout=log, stderr=log)
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    """A scheduler and two workers, as a user starts them."""
+    file = tmp_path / "scheduler.json"
+    common = ("--scheduler-file", str(file))
+    scheduler = start(tmp_path, "dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path / "scratch"))
+    workers = [start(tmp_path, "dask_worker", *common, *options) for _ in range(2)]
+    yield file, workers
+    for process in (*workers, scheduler):
+        process.kill()
+        process.wait()
+
+
+COORDINATOR = """
+import sys
+from pathlib import Path
+from test_engines import plan, quiet
+from crug.studies.cluster import Cluster
+from crug.studies.records import Shelf
+from crug.studies.reproduce import Desk
+from crug.studies.search import search
+folder = Path(sys.argv[2])
+search(plan(6), Desk(Shelf(folder / "results"), folder), Cluster(sys.argv[1], folder / "runs"), quiet)
+"""
+
+
+@pytest.mark.slow
+def test_a_cluster_that_loses_a_worker_and_its_coordinator_ends_as_the_pool(cluster, tmp_path):
+    file, workers = cluster
+    place = tmp_path / "cluster"
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]),
+    }
+    command = [sys.executable, "-c", COORDINATOR, str(file), str(place)]
+    with subprocess.Popen(command, env=env) as coordinator:
+        _until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 2, coordinator)
+        workers[0].kill()
+        _until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 5, coordinator)
+        coordinator.kill()
+    assert subprocess.run(command, env=env, timeout=300).returncode == 0
+    assert found(plan(6), tmp_path / "pool", Pool(tmp_path / "pool", 2)) == table(open_study(plan(6), place))
+    assert kept(place / "results") == kept(tmp_path / "pool" / "results")
+
+
+def _until(there, process: subprocess.Popen[bytes], seconds: float = 240) -> None:
+    end = time.monotonic() + seconds
+    while not there():
+        assert process.poll() is None, "it has ended"
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def test_no_scheduler_is_an_error_that_says_how_to_start_one(tmp_path):
+    with pytest.raises(CrugError, match="dask scheduler"):
+        list(Cluster("tcp://127.0.0.1:1", tmp_path).carry_out([small()]))
+
+
+# all of the paper
+
+
+needs_gait = pytest.mark.skipif(not GAITNDD.exists(), reason="the gaitndd database is not beside the checkout")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("label", [pytest.param(n, marks=needs_gait if "gait" in n else ()) for n in labels()])
+def test_it_runs_from_end_to_end_and_draws(label, tmp_path_factory):
+    place = tmp_path_factory.getbasetemp() / "studies"  # what several labels want is run once
+    if "gait" in label:
+        gait.adopt(GAITNDD)
+    words = ["reproduce", label, "--budget", "toy", "--results", place / "results", "--runs", place / "runs"]
+    done = CliRunner().invoke(app, [str(w) for w in (*words, "--out", place / "out")])
+    assert done.exit_code == 0, done.output + str(done.exception)
+    written = sorted(file.suffix for file in (place / "out").glob(f"{label}.*"))
+    assert written in ([".csv", ".md", ".tex"], [".pdf", ".png"])
+    assert all(file.stat().st_size > 100 for file in (place / "out").glob(f"{label}.*"))
+
+
+@pytest.mark.slow
+def test_killed_again_and_again_it_writes_the_same_table(tmp_path):
+    def command(place: Path) -> list[str]:
+        words = ["reproduce", "replay_DSR", "--budget", "toy", "--workers", "2"]
+        folders = ["--results", place / "results", "--runs", place / "runs", "--out", place / "out"]
+        return [sys.executable, "-m", "crug", *words, *map(str, folders)]
+
+    for number in range(5):
+        with subprocess.Popen(command(tmp_path / "killed"), start_new_session=True) as process:
+            time.sleep(4 + 1.7 * number)
+            os.killpg(process.pid, signal.SIGKILL)
+    for place in ("killed", "whole"):
+        assert subprocess.run(command(tmp_path / place), timeout=400).returncode == 0
+    one, other = ((tmp_path / place / "out" / "replay_DSR.md").read_bytes() for place in ("killed", "whole"))
+    assert one == other
+    assert kept(tmp_path / "killed" / "results") == kept(tmp_path / "whole" / "results")
