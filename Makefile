@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast lint format setup bench clean
+.PHONY: demo test test-fast lint format setup bench results clean
 
 demo: .venv/ready
 	$(BIN)/crug demo --out demo
@@ -25,6 +25,9 @@ format: .venv/ready
 bench: .venv/ready
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/pip install -q -r requirements-bench.txt
 	$(BIN)/python benchmarks/speed.py
+
+results: .venv/ready
+	$(BIN)/crug record --page docs/results.md --page README.md
 
 setup: .venv/ready
 

@@ -25,6 +25,7 @@ from crug.studies.study import FULL, Budget, labels, load, settings_known
 from crug.studies.tables import grids
 from crug.studies.wanted import Wanted
 
+ROOT = Path(__file__).parents[2]
 SMALL: dict[str, Any] = {"epochs": 2, "network.M": 16, "network.P": 8}
 
 
@@ -246,7 +247,12 @@ def test_records_are_collected(tmp_path):
 
 
 def test_every_record_in_the_repository_can_be_read():
-    folder = Path(__file__).parents[2] / "results"
-    for record in Shelf(folder).records:
+    for record in Shelf(ROOT / "results").records:
         assert Plan.model_validate(record.result.plan.model_dump()) == record.result.plan
         assert Record.of(record.result).place == record.place
+
+
+@pytest.mark.parametrize("page", ["docs/results.md", "README.md"])
+def test_the_tables_of_pages_are_those_of_the_records(page):
+    text = (ROOT / page).read_text()
+    assert pages.renewed(text, Shelf(ROOT / "results")) == text, "make results renews them"

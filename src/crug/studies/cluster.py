@@ -34,7 +34,7 @@ class Cluster:
                 client.submit(_one, one.model_dump(), str(self.runs / one.place), retries=TRIES, pure=False): one
                 for one in wanted
             }
-            for future in distributed.as_completed(futures):
+            for future in distributed.as_completed(futures, loop=client.loop):
                 one = futures[future]
                 if future.status == "finished":
                     yield Done(one, Result.model_validate(future.result()))
