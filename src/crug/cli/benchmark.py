@@ -40,7 +40,7 @@ def benchmark(
     for name in wanted:
         if name not in BENCHMARKS:
             raise CrugError(f"no benchmark is called {name!r}; there are: {', '.join(BENCHMARKS)}")
-    todo = {name: BENCHMARKS[name].load(data)[0] for name in wanted}
+    todo = {BENCHMARKS[name].recording: BENCHMARKS[name].load(data)[0] for name in wanted}
     with store.alone(out):
         model = load(out) if out.exists() else Model(seed=seed)
         learn_all(out, model, [(name, x) for name, x in todo.items() if name not in model.tasks], {"hold_out": False})

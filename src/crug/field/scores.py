@@ -29,11 +29,13 @@ class Scored:
 
 def score(model: Model, name: str, folder: Path) -> Scored:
     """The published measures of a benchmark that the model has learned under its name."""
-    benchmark, learned = BENCHMARKS[name], model.learned(name)
+    benchmark = BENCHMARKS[name]
+    known = benchmark.recording
+    learned = model.learned(known)
     x, test = benchmark.load(folder)
-    plain = judged(benchmark, x, test, _rolled(model, name, noise=False))
-    noisy = judged(benchmark, x, test, _rolled(model, name, noise=True)) if learned.noisy else None
-    return Scored(benchmark, sum(model.ledger[name].values()), learned.seconds, plain, noisy)
+    plain = judged(benchmark, x, test, _rolled(model, known, noise=False))
+    noisy = judged(benchmark, x, test, _rolled(model, known, noise=True)) if learned.noisy else None
+    return Scored(benchmark, sum(model.ledger[known].values()), learned.seconds, plain, noisy)
 
 
 def against_peers(scored: Scored, folder: Path) -> Scored:

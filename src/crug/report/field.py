@@ -43,6 +43,8 @@ def scores(scored: Sequence[Scored]) -> Table:
 
 
 def _best(benchmark: Benchmark) -> str:
+    if not benchmark.published:
+        return ""
     who = min(benchmark.published, key=lambda name: benchmark.published[name][0])
     return f"{_pair(benchmark.published[who])} ({who})"
 
