@@ -15,6 +15,10 @@ LARGEST, FARTHEST = 2**31 - 1, 3e38
 """Whole numbers and others that the compiled code can hold: it computes in 32 bits."""
 
 
+MOST_UNITS = 10_000
+"""Of a new network. Their weights are one dense matrix."""
+
+
 def plain(value: Any) -> Any:
     """A value as JSON has it: numbers of numpy become Python's, sequences lists."""
     if isinstance(value, Mapping):
@@ -48,6 +52,17 @@ def checked_seed(seed: Any) -> int:
         raise CrugError(f"seed = {seed!r}; give a whole number from 0 to {2**63 - 1}") from None
 
 
+def positive(name: str, value: Any, most: int = LARGEST) -> int:
+    """A whole number from 1; or the error that says what is possible."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise CrugError(f"{name} = {value!r}; give a positive number, a whole one") from None
+    if not 1 <= found <= most:
+        raise CrugError(f"{name} = {value}; give a positive number" + (f", at most {most:,}" if found > most else ""))
+    return found
+
+
 class Stored(BaseModel):
     """What is kept as JSON: unknown names are refused, values are checked and never change."""
 
@@ -76,7 +91,7 @@ class Section(Stored):
 class NetworkSettings(Section):
     """The size of the network, before any task is learned."""
 
-    M: Annotated[int, Field(ge=4, description="units in all")] = 160
+    M: Annotated[int, Field(ge=4, le=MOST_UNITS, description="units in all")] = 160
     P: Annotated[int, Field(ge=0, description="ReLU units among them")] = 80
 
     @model_validator(mode="after")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -13,15 +15,44 @@ import numpy as np
 
 from crug.core.network import Network, alone, to_arrays
 
+VECTORS = re.compile(r"sse4_2|avx\w*|fma|amx\w*|asimd\w*|sve\w*")
+"""Instructions of a processor by which it adds up several numbers at once, and rounds accordingly."""
+HARMLESS = re.compile(r"--xla_(cpu_multi_thread_eigen|dump|force_host_platform_device_count|hlo_profile|gpu)\w*(=\S*)?")
+"""Flags of the compiler that change no rounding."""
+
 
 def machine() -> str:
-    """What rounding depends on: the kind of processor, the compiler's version and what it compiles for."""
-    found = platform.processor() or platform.machine()
-    if (cpu := Path("/proc/cpuinfo")).exists():
-        lines = cpu.read_text().splitlines()
-        found = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), found)
+    """What rounding depends on: the kind of processor and its instructions, the compiler's version, what it compiles
+    for, and what it was told."""
+    vectors, flags = " ".join(sorted(set(VECTORS.findall(_said_of_cpu("flags", "Features"))))), _flags()
+    return "; ".join(part for part in (_earlier_machine(), vectors, flags) if part)
+
+
+def same_machine(stored: str) -> bool:
+    """Whether what was noted of a machine is this one. An earlier crug noted neither instructions nor flags."""
+    return stored == machine() or (stored == _earlier_machine() and not _flags())
+
+
+def _earlier_machine() -> str:
+    found = _said_of_cpu("model name") or platform.processor() or platform.machine()
     backend = jax.default_backend()
     return f"{found}, jax {jax.__version__}" + ("" if backend == "cpu" else f", {backend}")
+
+
+def _flags() -> str:
+    """What the compiler was told that rounding depends on."""
+    told = HARMLESS.sub("", os.environ.get("XLA_FLAGS", "")).split()
+    names = "jax_enable_x64", "jax_default_matmul_precision"
+    told += [f"{name}={value}" for name in names if (value := getattr(jax.config, name))]
+    return " ".join(sorted(told))
+
+
+def _said_of_cpu(*names: str) -> str:
+    """What Linux says of the first processor under one of these names."""
+    if not (cpu := Path("/proc/cpuinfo")).exists():
+        return ""
+    lines = cpu.read_text().splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith(names)), "")
 
 
 def digest(*parts: bytes) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, TypeAdapter, model_validator
@@ -75,12 +75,19 @@ class Learned:
 
 
 LEARNED: TypeAdapter[Learned] = TypeAdapter(Learned)
+HISTORY: TypeAdapter[list[Outcome]] = TypeAdapter(list[Outcome])
 
 
 def _known(measures: dict[str, float]) -> dict[str, float]:
     if unknown := [name for name, value in measures.items() if name not in MEASURES or np.isnan(value)]:
         raise ValueError(f"no value of a measure that there is: {unknown[0]}")
     return measures
+
+
+def _kinds(units: dict[str, int]) -> dict[str, int]:
+    if units.keys() != {"linear", "relu"}:
+        raise ValueError("units are linear or relu")
+    return units
 
 
 Measures = Annotated[dict[str, float], AfterValidator(_known)]
@@ -94,7 +101,7 @@ class TaskResult(Stored):
     name: str
     own: Measures
     final: Measures
-    units: dict[Literal["linear", "relu"], NonNegativeInt]
+    units: Annotated[dict[str, NonNegativeInt], AfterValidator(_kinds)]
     noisy: Measures = Field(default_factory=dict)
     errors: dict[str, float] = Field(default_factory=dict)
 

@@ -8,6 +8,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crug import methods
 from crug.core.network import to_arrays
 from crug.core.streams import Stream, generator
@@ -63,7 +65,7 @@ def carry_out(plan: Plan, method: Method, folder: Path, listener: Listener) -> R
     prepare(folder, about, version("crug"))
     if (folder / FILE).exists() and (result := Result.read(folder)).plan == plan and _whole(folder, result):
         return result
-    with store.alone(folder):
+    with store.alone(folder), np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
         ending = _through(plan, method, folder, listener)
         return make_result(plan, about["settings"], ending).write(folder)
 

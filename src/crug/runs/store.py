@@ -10,7 +10,7 @@ import itertools
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
@@ -70,12 +70,16 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, (json.dumps(value, indent=1) + "\n").encode())
 
 
-def write_arrays(path: Path, arrays: dict[str, np.ndarray], **metadata: str) -> str:
+def write_arrays(path: Path, arrays: Mapping[str, np.ndarray], **metadata: str) -> str:
     """The arrays, and what is said about them: both under one checksum, which is returned."""
-    arrays = {name: np.asarray(value, order="C") for name, value in arrays.items()}
-    seal = digest(arrays, metadata)
-    write_bytes(path, dump_tensors(arrays, metadata={**metadata, SEAL: seal}))
-    return seal
+    write_bytes(path, packed_arrays(arrays, **metadata))
+    return digest(arrays, metadata)
+
+
+def packed_arrays(arrays: Mapping[str, np.ndarray], **metadata: str) -> bytes:
+    """The bytes of a file of arrays, and of what is said about them."""
+    whole = {name: np.asarray(value, order="C") for name, value in arrays.items()}
+    return dump_tensors(whole, metadata={**metadata, SEAL: digest(whole, metadata)})
 
 
 # reading
@@ -153,13 +157,13 @@ def parsed_arrays(
     return arrays, metadata
 
 
-def digest(arrays: dict[str, np.ndarray], metadata: dict[str, str]) -> str:
+def digest(arrays: Mapping[str, np.ndarray], metadata: Mapping[str, str]) -> str:
     """The checksum of arrays and of what is said about them."""
     found = hashlib.sha256()
     for name in sorted(metadata):
         found.update(f"{name} {metadata[name]} ".encode())
     for name in sorted(arrays):
-        value = arrays[name]
+        value = np.asarray(arrays[name])
         found.update(f"{name} {value.dtype} {value.shape} ".encode())
         found.update(value.tobytes())
     return found.hexdigest()

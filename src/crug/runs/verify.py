@@ -55,8 +55,7 @@ def _compared(name: str, number: int, before: Network, final: Network) -> tuple[
         bits = (np.ascontiguousarray(x).view(np.uint32) for x in (first, last))
         differ = np.argwhere(np.not_equal(*bits).any(axis=(0, 2)))
         return f"{name}: CHANGED, rollouts differ from step {int(differ[0, 0]) + 1} on", False
-    units = (np.flatnonzero(network.owner == number) for network in (before, final))
-    if not np.array_equal(*units):
+    if not np.array_equal(np.flatnonzero(before.owner == number), np.flatnonzero(final.owner == number)):
         return f"{name}: CHANGED, rollouts are the same but the ledger gives it other units", False
     if parameters_digest(before, number) != parameters_digest(final, number):
         return f"{name}: CHANGED, rollouts are the same but parameters, encoder or kinds of units are not", False
