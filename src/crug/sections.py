@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError, model_validator
 
-from crug.errors import CrugError
+from crug.errors import CrugError, brief
 
 LARGEST, FARTHEST = 2**31 - 1, 3e38
 """Whole numbers and others that the compiled code can hold: it computes in 32 bits."""
@@ -49,7 +49,7 @@ def checked_seed(seed: Any) -> int:
     try:
         return TypeAdapter(Seed).validate_python(seed)
     except ValidationError:
-        raise CrugError(f"seed = {seed!r}; give a whole number from 0 to {2**63 - 1}") from None
+        raise CrugError(f"seed = {brief(seed)}; give a whole number from 0 to {2**63 - 1}") from None
 
 
 def positive(name: str, value: Any, most: int = LARGEST) -> int:
@@ -57,9 +57,10 @@ def positive(name: str, value: Any, most: int = LARGEST) -> int:
     try:
         found = operator.index(value)
     except TypeError:
-        raise CrugError(f"{name} = {value!r}; give a positive number, a whole one") from None
+        raise CrugError(f"{name} = {brief(value)}; give a positive number, a whole one") from None
     if not 1 <= found <= most:
-        raise CrugError(f"{name} = {value}; give a positive number" + (f", at most {most:,}" if found > most else ""))
+        most_of_it = f", at most {most:,}" if found > most else ""
+        raise CrugError(f"{name} = {brief(found)}; give a positive number{most_of_it}")
     return found
 
 
@@ -84,7 +85,7 @@ class Section(Stored):
             for one in value if isinstance(value, tuple) else (value,):
                 most = self.at_most if isinstance(one, int) else FARTHEST
                 if isinstance(one, int | float) and abs(one) > most:
-                    raise ValueError(f"{name} = {one:g} is too large; at most {most:g} can be computed with")
+                    raise ValueError(f"{name} = {brief(one)} is too large; at most {most:g} can be computed with")
         return self
 
 

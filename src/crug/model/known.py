@@ -11,7 +11,7 @@ from pydantic import Field, PositiveInt
 
 from crug.core.network import Network
 from crug.metrics import MEASURES
-from crug.runs.proof import digest, digest_of, machine, parameters_digest, same_machine
+from crug.runs.proof import digest, digest_of, machine, other_machine, parameters_digest
 from crug.runs.result import NOISE_SEED, Learned
 from crug.sections import Stored, TrainingSettings
 from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
@@ -114,7 +114,7 @@ class Known:
         """
         if self.about.parameters != parameters_digest(network, number):
             return False
-        return not same_machine(self.about.machine) or self.about.rollout == self.rollout_digest(network, number)
+        return other_machine(self.about.machine) != "" or self.about.rollout == self.rollout_digest(network, number)
 
     @property
     def undecided(self) -> str:

@@ -164,9 +164,11 @@ class Model(Uses):
         least = max(LEAST, len(pieces[0].columns) + 1)
         if asked.units is not None and asked.units < least:
             raise CrugError(f"recording {name!r}: units = {asked.units}; it needs at least {least}")
-        if least > self.units:
+        if len(pieces[0].columns) > max(LEAST, self.units):
             more = self._more_units(4 * least)
-            raise Exhausted(f"recording {name!r}: has {least - 1} columns, the model {self.units} units", *more)
+            raise Exhausted(
+                f"recording {name!r}: has {len(pieces[0].columns)} columns, the model {self.units} units", *more
+            )
         with np.errstate(all="ignore"):
             return prepare(pieces, name, asked.smooth, asked.hold_out)
 

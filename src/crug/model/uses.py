@@ -14,7 +14,7 @@ from crug.model.known import About, Known
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
 from crug.runtime import affordable
-from crug.sections import positive
+from crug.sections import checked_seed, positive
 from crug.tasks import Score
 from crug.tasks.base import Picture
 from crug.tasks.recordings import SAMPLES, Rolling
@@ -207,7 +207,7 @@ class Uses:
                 "leave noise out",
                 "leave --noise out",
             )
-        return seed if noise else None
+        return checked_seed(seed) if noise else None
 
     @np.errstate(all="ignore")
     def picture(self, name: str) -> Picture:

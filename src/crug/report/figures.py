@@ -13,6 +13,7 @@ from crug.metrics import MEASURES
 from crug.model import Model
 from crug.report.palette import MODEL, THIRD, TRUTH
 from crug.report.strides import stride_pictures
+from crug.runs import store
 from crug.runs.folder import final_network, read_curves, read_learned, task_folder
 from crug.runs.result import Learned, Result
 from crug.tasks import load
@@ -156,9 +157,9 @@ def drawn(pictures: Sequence[Picture]) -> dict[str, Figure]:
 
 
 def _save(figures: Mapping[str, Figure], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=130)
+        with store.whole(folder / f"{name}.png") as file:
+            figure.savefig(file, dpi=130, format="png")
 
 
 def trial_pictures(pictures: Sequence[Picture]) -> Figure:

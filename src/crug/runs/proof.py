@@ -17,6 +17,7 @@ from crug.core.network import Network, alone, to_arrays
 
 VECTORS = re.compile(r"sse4_2|avx\w*|fma|amx\w*|asimd\w*|sve\w*")
 """Instructions of a processor by which it adds up several numbers at once, and rounds accordingly."""
+PART = "; "
 HARMLESS = re.compile(r"--xla_(cpu_multi_thread_eigen|dump|force_host_platform_device_count|hlo_profile|gpu)\w*(=\S*)?")
 """Flags of the compiler that change no rounding."""
 
@@ -24,27 +25,25 @@ HARMLESS = re.compile(r"--xla_(cpu_multi_thread_eigen|dump|force_host_platform_d
 def machine() -> str:
     """What rounding depends on: the kind of processor and its instructions, the compiler's version, what it compiles
     for, and what it was told."""
-    vectors, flags = " ".join(sorted(set(VECTORS.findall(_said_of_cpu("flags", "Features"))))), _flags()
-    return "; ".join(part for part in (_earlier_machine(), vectors, flags) if part)
-
-
-def same_machine(stored: str) -> bool:
-    """Whether what was noted of a machine is this one. An earlier crug noted neither instructions nor flags."""
-    return stored == machine() or (stored == _earlier_machine() and not _flags())
-
-
-def _earlier_machine() -> str:
     found = _said_of_cpu("model name") or platform.processor() or platform.machine()
     backend = jax.default_backend()
-    return f"{found}, jax {jax.__version__}" + ("" if backend == "cpu" else f", {backend}")
-
-
-def _flags() -> str:
-    """What the compiler was told that rounding depends on."""
+    found += f", jax {jax.__version__}" + ("" if backend == "cpu" else f", {backend}")
+    vectors = sorted(set(VECTORS.findall(_said_of_cpu("flags", "Features"))))
     told = HARMLESS.sub("", os.environ.get("XLA_FLAGS", "")).split()
     names = "jax_enable_x64", "jax_default_matmul_precision"
     told += [f"{name}={value}" for name in names if (value := getattr(jax.config, name))]
-    return " ".join(sorted(told))
+    return PART.join([found, " ".join(vectors), " ".join(sorted(told))])
+
+
+def other_machine(stored: str) -> str:
+    """In what a machine that was noted differs from this one as far as rounding depends on it, in words; an empty text
+    if in nothing. An earlier crug noted too little to tell."""
+    here, there = machine().split(PART), stored.split(PART)
+    if len(there) < len(here):
+        return f"{stored}, of which an earlier crug noted too little"
+    names = "", "instructions ", "compiler flags "
+    differ = (f"{name}{old or '(none)'}" for name, old, new in zip(names, there, here, strict=False) if old != new)
+    return ", ".join(differ)
 
 
 def _said_of_cpu(*names: str) -> str:
