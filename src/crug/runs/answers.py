@@ -14,6 +14,7 @@ from crug.core.block import Opening
 from crug.core.network import Network
 from crug.errors import CrugError
 from crug.methods.base import Closing, Method, Rehearsal
+from crug.methods.shared import Shared
 from crug.tasks.base import Task
 from crug.training.phases import Course, Outcome, Phase, Progress
 
@@ -73,10 +74,8 @@ def choice(method: Method, found: Any, history: Sequence[Outcome]) -> int:
 def closing(method: Method, found: Any) -> Closing:
     """What `close` answered: the network, and the memory that `remember` gave it."""
     if not (isinstance(found, tuple) and [type(part) for part in found] == [Network, dict]):
-        if isinstance(found, tuple) and len(found) == 2 and isinstance(found[0], Network):
-            raise _wrong(
-                method, "remember", found[1], "a dict of arrays, and so close not a Network and a dict of arrays"
-            )
+        if isinstance(method, Shared) and isinstance(found, tuple) and len(found) == 2 and type(found[0]) is Network:
+            raise _wrong(method, "remember", found[1], "a dict of arrays")
         raise _wrong(method, "close", found, "a Network and a dict of arrays")
     for name, value in found[1].items():
         if not isinstance(name, str) or not _numeric(value):

@@ -238,7 +238,7 @@ def alone(file: Path, within: bool = False, patience: float = 0) -> Iterator[Non
 
 def leftover(path: Path) -> bool:
     """Whether this is what a killed process leaves: half a file, or a lock."""
-    return path.name.startswith(".") and path.suffix in (".tmp", ".lock")
+    return path.name.startswith(".") and path.name.endswith((".tmp", ".lock"))
 
 
 def _sweep(file: Path) -> None:
