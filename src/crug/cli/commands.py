@@ -86,7 +86,7 @@ def _told(error: BaseException) -> str:
     told: Any = error  # how the command was called
     message = told.format_message()
     context = getattr(told, "ctx", None)
-    return message if "\n" in message else f"{message} {context.command_path if context else 'crug'} --help says more"
+    return message if "\n" in message else f"{message}; {context.command_path if context else 'crug'} --help says more"
 
 
 def _one_line(message: object) -> str:

@@ -90,12 +90,14 @@ def penalty(method: Method, course: Course, phase: Phase, progress: Progress) ->
     controls = {name: jax.tree.map(jnp.asarray, value) for name, value in course.controls(phase).items()}
 
     def added(params, controls):
-        return objective.penalty(params, objective.effective(params, fixed, controls), fixed, controls)
+        answers.append(objective.penalty(params, objective.effective(params, fixed, controls), fixed, controls))
 
-    found = jax.eval_shape(added, params, controls)
-    shape, kind = getattr(found, "shape", None), getattr(found, "dtype", None)
-    if shape != () or kind is None or not jnp.issubdtype(kind, jnp.number):
-        told = f"an array of shape {shape}" if shape is not None else type(found).__name__
+    answers: list[Any] = []
+    jax.eval_shape(added, params, controls)
+    found = answers[0]
+    shape = getattr(found, "shape", () if isinstance(found, int | float) else None)
+    if shape != ():
+        told = type(found).__name__ if shape is None else f"an array of shape {shape}"
         raise CrugError(f"{method.name}: penalty returned {told}, not one number")
 
 
