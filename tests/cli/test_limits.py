@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -132,7 +133,7 @@ READY = "import os, sys; os.write(1, b'.'); from crug.cli import main; main()"
 def interrupted(delay, *line, cwd=None):
     """Ctrl-C so many seconds after the command began: its exit status, and what it said."""
     command = [sys.executable, "-c", READY, *map(str, line)]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     process = subprocess.Popen(command, cwd=cwd, **pipes)
     assert process.stdout is not None
     process.stdout.read(1)

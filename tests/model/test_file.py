@@ -103,9 +103,11 @@ def test_a_folder_is_no_file(learned, tmp_path, monkeypatch, place):
 
 def test_what_is_numpys_becomes_pythons_and_is_saved(tmp_path):
     settings = {**START, "path.most": np.int64(12), "training.clip": np.float32(0.5), "select": np.str_("best")}
-    model = crug.Model(units=np.int64(16), relu=np.int32(8), seed=np.int64(1), settings=settings)
+    sizes: dict[str, Any] = {"units": np.int64(16), "relu": np.int32(8), "seed": np.int64(1)}
+    model = crug.Model(**sizes, settings=settings)
     how: dict[str, Any] = {"epochs": np.int64(2), "units": np.int16(12), "progress": False}
-    model.learn(wave(), "w", np.float32(0.1), columns=np.array(["a", "b"]), **how)
+    how |= {"dt": np.float32(0.1), "columns": np.array(["a", "b"])}
+    model.learn(wave(), "w", **how)
     model.save(tmp_path / "m.crug")
     again = crug.load(tmp_path / "m.crug")
     assert (again.seed, again.about("w").columns) == (1, ("a", "b"))

@@ -73,7 +73,7 @@ def test_ledger_encoder_kinds_and_gains_are_verified_too(copy, what):
     elif what == "relu":
         arrays["relu"][unit] ^= True
     else:
-        arrays["gain.0"] = np.float64(0.123)
+        arrays["gain.0"] = np.array(0.123)
     store.write_arrays(file, arrays)
     assert noticed(copy)
 
