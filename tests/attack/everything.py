@@ -28,7 +28,7 @@ class Plan(NamedTuple):
 
     def part(self, share: float) -> Plan:
         """A part of it, and something of everything."""
-        return Plan(*(max(2, round(share * count)) for count in self[:-1]), round(self.step / share))
+        return Plan(*[max(2, round(share * count)) for count in self])._replace(step=round(self.step / share))
 
 
 def attacks(plan: Plan, place: Path) -> list[Tally]:

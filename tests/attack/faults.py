@@ -91,7 +91,7 @@ def ctrl_c(place: Path, count: int) -> Tally:
         delay = rng.choice([rng.uniform(0.1, 1), rng.uniform(1, 8)])
         line = ["run", "--tasks", "lorenz,chua", *sets, "--out", f"ctrl-{number}"]
         pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen([sys.executable, "-c", READY, *line], cwd=place, **pipes)
+        process: Any = subprocess.Popen([sys.executable, "-c", READY, *line], cwd=place, **pipes)
         assert process.stdout is not None
         process.stdout.read(1)
         time.sleep(delay)

@@ -43,7 +43,7 @@ KINDS = ["f8", "f4", "f2", "i8", "u1", "b1", "c16", "M8[s]", "U3", "S2", ">f8", 
 
 def quiet(count: int) -> Any:
     """So many examples, the same ones every time, and none searched for twice."""
-    health = list(HealthCheck)
+    health: Any = list(HealthCheck)
     phases = [Phase.generate]
     return settings(max_examples=count, deadline=None, database=None, suppress_health_check=health, phases=phases)
 

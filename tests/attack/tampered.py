@@ -41,23 +41,24 @@ def small_model(file: Path) -> Path:
 def tampered_json(value: Any, rng: random.Random) -> Any:
     """The value with one thing in it removed, replaced or swapped."""
     value = json.loads(json.dumps(value))
-    place, path = value, []
-    while isinstance(place, dict | list) and place and (not path or rng.random() < 0.8):
-        keys = list(place) if isinstance(place, dict) else range(len(place))
-        path.append(rng.choice(list(keys)))
-        parent, place = place, place[path[-1]]
-    if not path or rng.random() < 0.05:
+    parent: Any = None
+    key: Any = None
+    place = value
+    while isinstance(place, dict | list) and place and (parent is None or rng.random() < 0.8):
+        key = rng.choice(list(place) if isinstance(place, dict) else list(range(len(place))))
+        parent, place = place, place[key]
+    if parent is None or rng.random() < 0.05:
         return rng.choice(ODD)
     kind = rng.random()
     if kind < 0.2:
-        del parent[path[-1]]
+        del parent[key]
     elif kind < 0.3 and isinstance(parent, dict):
-        parent["stranger"] = parent.pop(path[-1])
+        parent["stranger"] = parent.pop(key)
     elif kind < 0.4:
         other = rng.choice(list(parent) if isinstance(parent, dict) else list(range(len(parent))))
-        parent[path[-1]], parent[other] = parent[other], parent[path[-1]]
+        parent[key], parent[other] = parent[other], parent[key]
     else:
-        parent[path[-1]] = rng.choice(ODD)
+        parent[key] = rng.choice(ODD)
     return value
 
 

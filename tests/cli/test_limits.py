@@ -89,7 +89,7 @@ def test_noise_in_pieces_is_the_noise_of_the_whole(model, monkeypatch):
     system, rng = model.network.task_system(0), np.random.default_rng(0)
     high = np.full(2, 3, np.float32)
     draws = rng.normal(0, 0.1, (3, 20, 2)).astype(np.float32)
-    found = noise.Noise(rng.normal(size=(3, 2)).astype(np.float32), draws, -high, high, np.float32(1))
+    found = noise.Noise(rng.normal(size=(3, 2)).astype(np.float32), draws, -high, high, np.array(1, np.float32))
     whole = noise.roll_out(system, np.zeros((2, 2)), (2_500, 0), found, 5)
     monkeypatch.setattr(noise, "PIECE", 1_000)
     pieces = list(noise.in_pieces(system, np.zeros((2, 2)), 2_500, found, 5))
@@ -134,7 +134,7 @@ def interrupted(delay, *line, cwd=None):
     """Ctrl-C so many seconds after the command began: its exit status, and what it said."""
     command = [sys.executable, "-c", READY, *map(str, line)]
     pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, cwd=cwd, **pipes)
+    process: Any = subprocess.Popen(command, cwd=cwd, **pipes)
     assert process.stdout is not None
     process.stdout.read(1)
     time.sleep(delay)
