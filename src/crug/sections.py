@@ -123,5 +123,5 @@ class TrainingSettings(Section):
         Field(description="constant learning rate of the gates; none: under a price, by the number of steps"),
     ] = None
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
-    starts: Annotated[int, Field(ge=2, description="free rollouts by which a checkpoint is scored")] = 5
+    starts: Annotated[int, Field(ge=2, le=1_000, description="free rollouts by which a checkpoint is scored")] = 5
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0

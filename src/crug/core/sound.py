@@ -72,12 +72,16 @@ def _of_task(arrays: Mapping[str, np.ndarray], k: int, size: int) -> Iterator[st
         yield f"task {k + 1} has no units"
     if runs.min() < 0 or runs.max() >= size or (np.diff(runs) <= 0).any():
         yield f"task {k + 1} runs on units beyond the network"
-    if len(np.unique(readout)) < len(readout) or not np.isin(readout, runs).all():
+    running = np.zeros(size, bool)
+    running[runs] = True
+    if len(set(readout.tolist())) < len(readout) or not (readout >= 0).all() or not (readout < size).all():
+        yield f"task {k + 1} is read out of units that there are not"
+    if not running[readout].all():
         yield f"task {k + 1} is read out of units that it does not run on"
-    own = np.flatnonzero(owner == k)
+    own = owner == k
     kept = owner[runs]
-    if len(own):
-        fits = np.isin(own, runs).all() and np.isin(readout, own).all() and (kept != FREE).all() and kept.max() <= k
+    if own.any():
+        fits = running[own].all() and own[readout].all() and kept.min() > FREE and kept.max() <= k
     else:
         fits = (kept == FREE).all()
     if not fits:

@@ -86,8 +86,8 @@ def packed(model: Model) -> bytes:
 
 
 def fingerprint(content: bytes) -> str:
-    """By which a file is known again."""
-    return hashlib.sha256(content).hexdigest()
+    """By which a file is known again: by its header, which has the checksum of all the rest."""
+    return hashlib.sha256(content[: 8 + int.from_bytes(content[:8], "little")]).hexdigest()
 
 
 def load(path: str | Path) -> Model:
@@ -128,16 +128,19 @@ def _said(metadata: Mapping[str, str], path: Path) -> Content:
 
 def _model(arrays: Mapping[str, np.ndarray], said: Content, path: Path) -> Model:
     """The model that the arrays of a file make, with what is said of it."""
-    own = {f"task.{k}.": entry for k, entry in enumerate(said.tasks)}
-    if stranger := [name for name in arrays if not name.startswith(("network.", *own))]:
-        raise CrugError(f"{path}: not what crug wrote ({stranger[0]} belongs to no recording); {DAMAGED}")
-    network = read_network(_part(arrays, "network."), str(path), DAMAGED)
+    own: dict[str, dict[str, np.ndarray]] = {"network": {}} | {f"task.{k}": {} for k in range(len(said.tasks))}
+    for name, value in arrays.items():
+        part, _, last = name.partition(".") if name.startswith("network.") else name.rpartition(".")
+        if part not in own:
+            raise CrugError(f"{path}: not what crug wrote ({name} belongs to no recording); {DAMAGED}")
+        own[part][last] = value
+    network = read_network(own["network"], str(path), DAMAGED)
     if len(network.readouts) != len(said.tasks):
         wrong = f"{len(said.tasks)} recordings in a network of {len(network.readouts)}"
         raise CrugError(f"{path}: not what crug wrote ({wrong}); {DAMAGED}")
     known = []
-    for k, (prefix, entry) in enumerate(own.items()):
-        some = _part(arrays, prefix)
+    for k, entry in enumerate(said.tasks):
+        some = own[f"task.{k}"]
         if problem := entry.about.contradicts(some, network, k):
             raise CrugError(f"{path}: not what crug wrote ({entry.about.name}: {problem}); {DAMAGED}")
         known.append(Known.restored(entry.about, entry.learned, some))
@@ -145,10 +148,6 @@ def _model(arrays: Mapping[str, np.ndarray], said: Content, path: Path) -> Model
         return Model.restored(said.seed, said.settings, network, tuple(known))
     except CrugError as error:
         raise CrugError(f"{path}: not what crug wrote (settings: {error.what}); {DAMAGED}") from None
-
-
-def _part(arrays: Mapping[str, np.ndarray], prefix: str) -> dict[str, np.ndarray]:
-    return {name.removeprefix(prefix): value for name, value in arrays.items() if name.startswith(prefix)}
 
 
 def _format_1(stored: dict[str, Any]) -> dict[str, Any]:

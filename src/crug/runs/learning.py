@@ -19,12 +19,15 @@ from crug.runs import answers
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
 from crug.runs.result import NOISE_SEED, Learned, Noisy
-from crug.runtime import make_room
+from crug.runtime import affordable, make_room
 from crug.tasks.base import Data, RolloutScorer, Task, WorstOf
 from crug.tasks.variability import Varied
 from crug.tasks.windows import NOBODY
 from crug.training.epochs import Recipe, Rules
 from crug.training.phases import Course, Outcome, outcome, run_phase
+
+STEP = 16.0
+"""Bytes for each unit at each sample of a batch that a gradient step takes."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +103,8 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     rehearsals = answers.rehearsals(method, method.rehearse(a))
     others = tuple(r.task.view(a.network, block, r.readout, r.examples, training) for r in rehearsals)
     _check_pool(method, a.task, data.count, recipe)
+    numbers = training.batch * (training.window + 1) * (opening.size + len(opening.feeders) + 1)
+    affordable(STEP * numbers, f"{a.task.name}: a gradient step", "set training.batch or training.window lower")
     if not all(view.data.count for view in others):
         raise CrugError(
             f"{a.task.name}: no window of {training.window} steps fits into what {method.name} rehearses; "
