@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast lint format setup bench results clean
+.PHONY: demo test test-fast attack lint format setup bench results clean
 
 demo: .venv/ready
 	$(BIN)/crug demo --out demo
@@ -12,6 +12,9 @@ test: .venv/ready
 
 test-fast: .venv/ready
 	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+attack: .venv/ready
+	$(BIN)/python tests/attack --write
 
 lint: .venv/ready
 	$(BIN)/ruff check .

@@ -26,5 +26,14 @@ class CrugError(Exception):
         return "; ".join(part for part in (self.what, self.flags or self.remedy) if part)
 
 
+def brief(value: object) -> str:
+    """A value as a message shows it: in one line, and not too much of it."""
+    try:
+        text = repr(value)
+    except Exception:  # a whole number may have more digits than Python prints
+        text = f"a {type(value).__name__} that cannot be shown"
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
 class Exhausted(CrugError):
     """The free pool cannot hold the next task: an outcome of a run, not a crash."""

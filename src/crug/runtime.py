@@ -4,9 +4,12 @@ not; and no more compiled code at a time than a process may hold."""
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from platformdirs import user_cache_path
+
+from crug.errors import CrugError
 
 ONE_THREAD = {
     "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false",
@@ -36,6 +39,36 @@ def one_thread() -> None:
 
     jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+
+
+def free_memory() -> float:
+    """Bytes that this process may still take, as far as the system says; infinite where it does not."""
+    found = [float("inf")]
+    with suppress(OSError, StopIteration, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        found.append(1024 * int(next(line for line in lines if line.startswith("MemAvailable")).split()[1]))
+    with suppress(OSError, ValueError):
+        group = Path("/sys/fs/cgroup")
+        used = int((group / "memory.current").read_text())
+        found.append(int((group / "memory.max").read_text()) - used)
+    with suppress(ImportError, OSError, ValueError):
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit != resource.RLIM_INFINITY:
+            pages = int(Path("/proc/self/statm").read_text().split()[0])
+            found.append(limit - pages * resource.getpagesize())
+    return max(0.0, min(found))
+
+
+def affordable(needed: float, what: str, remedy: str = "", flags: str = "") -> None:
+    """Refuse what needs more memory than there is, before it is begun."""
+    if needed > (free := free_memory()):
+        raise CrugError(f"{what}: needs about {gigabytes(needed)} of memory, {gigabytes(free)} are free", remedy, flags)
+
+
+def gigabytes(count: float) -> str:
+    return f"{count / 1e9:,.1f} GB"
 
 
 def make_room() -> None:

@@ -177,8 +177,7 @@ def test_verify_sees_one_nudged_weight(learned, tmp_path):
 def test_verify_says_what_it_compared(learned, tmp_path, monkeypatch):
     learned.save(tmp_path / "lab.crug")
     assert all("parameters and rollout" in line and equal for line, equal in _verified(tmp_path / "lab.crug"))
-    for module in ("crug.model.known", "crug.cli.run"):
-        monkeypatch.setattr(f"{module}.machine", lambda: "another")
+    monkeypatch.setattr("crug.runs.proof.machine", lambda: "another; avx; ")
     assert all("rollout not compared" in line and equal for line, equal in _verified(tmp_path / "lab.crug"))
 
 

@@ -15,6 +15,7 @@ from crug.core.network import create, from_arrays
 from crug.errors import CrugError
 from crug.methods import METHODS, checksum, find
 from crug.runs import store
+from crug.runs.folder import complete
 from crug.runs.journal import Journal
 from crug.runs.learning import prepare
 from crug.runs.listeners import Silent
@@ -99,7 +100,7 @@ def test_contract(name, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         carry_out(plan, find(name)(method.settings), broken, later)
     assert under_way(broken)
-    assert name == "interleaved" or store.complete(broken / "tasks" / f"1-{NAMES[0]}")
+    assert name == "interleaved" or complete(broken / "tasks" / f"1-{NAMES[0]}")
     again = carry_out(plan, find(name)(method.settings), tmp_path / "broken", Silent())
     assert again.model_copy(update={"seconds": 0}) == result.model_copy(update={"seconds": 0})
     pair = [(tmp_path / folder / "network.safetensors").read_bytes() for folder in ("whole", "broken")]

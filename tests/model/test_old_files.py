@@ -27,11 +27,8 @@ def test_a_model_of_0_1_0_opens_and_stays_as_it_is():
     assert (OLD.read_bytes(), OLD.stat().st_mtime_ns, sorted(p.name for p in OLD.parent.iterdir())) == before
 
 
-@pytest.mark.parametrize("where", ["here", "elsewhere"])
-def test_it_is_what_was_learned(model, monkeypatch, where):
-    """Elsewhere, where rollouts round differently, by its parameters alone."""
-    if where == "elsewhere":
-        monkeypatch.setattr("crug.model.known.machine", lambda: "another")
+def test_it_is_what_was_learned(model):
+    """By its parameters alone: crug 0.1 noted too little of its machine to tell whether it rounds as this one does."""
     assert model.verify() == {"two": True, "three": True}
 
 

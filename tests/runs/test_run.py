@@ -121,7 +121,7 @@ def test_result_has_its_schema_and_the_history_its_curve(finished):
         ("tasks", "overall", "units", "shared", "memory_bytes", "matrix"),
         ("completed", "seconds", "stopped"),
     )
-    assert set(stored) == {"plan", "settings", *measured, *how}
+    assert set(stored) == {"plan", "settings", *measured, *how, "sha256"}
     assert set(stored["plan"]) == {"sequence", "tasks", "method", "seed", "source"}
     assert (stored["plan"]["tasks"], stored["settings"]["epochs"]) == (list(TASKS), 20)
     assert (stored["matrix"], stored["stopped"]) == ([], None)
@@ -202,6 +202,7 @@ def test_killed_twice_the_same_command_ends_with_the_same_result(tmp_path):
     assert command(tmp_path / "killed").wait() == 0
     results = [json.loads((tmp_path / name / "result.json").read_text()) for name in ("whole", "killed")]
     assert [result.pop("seconds") >= 0 for result in results] == [True, True]
+    assert results[0].pop("sha256") != results[1].pop("sha256")  # of the seconds too
     assert results[0] == results[1]
 
 

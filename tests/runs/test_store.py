@@ -35,9 +35,10 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     file = tmp_path / "x.json"
     store.write_json(file, {"n": 1})
     monkeypatch.setattr(os, "replace", lambda *_: (_ for _ in ()).throw(OSError("disk full")))
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(CrugError, match=r"x\.json: cannot be written \(disk full\); make room"):
         store.write_json(file, {"n": 2})
     assert store.read_json(file) == {"n": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["x.json"]
 
 
 def test_divergent_scores_are_words_in_json(tmp_path):

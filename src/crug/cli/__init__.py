@@ -7,6 +7,9 @@ from typing import Any
 
 def main() -> None:
     """The entry point `crug`: one thread, then whatever was asked for."""
+    from crug.cli.stopping import at_once
+
+    at_once()
     from crug.runtime import one_thread
 
     one_thread()  # before numpy is imported, which reads how many threads it may have

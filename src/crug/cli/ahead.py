@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
+import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -10,14 +13,19 @@ import numpy as np
 import typer
 
 from crug.cli.options import File, Name, listed
+from crug.core.noise import PIECE
 from crug.errors import CrugError
 from crug.model import load
 from crug.model.known import About
 from crug.readers import Recording, read, shaped
 from crug.readers.shape import lags_in
 from crug.report.terminal import say
+from crug.runs import store
 from crug.runs.result import NOISE_SEED
+from crug.runtime import gigabytes
 
+DIGITS = 20
+"""Bytes that a number takes in a text, about."""
 Out = Annotated[Path, typer.Option(help="Where to write: .csv or .npy.")]
 
 
@@ -48,9 +56,15 @@ def rollout(
     _check(out)
     about = model.about(name)
     given = None if inputs is None else _inputs(inputs, about.inputs)
-    values = model.rollout(name, steps, x0, given, noise=noise, seed=seed)
-    _write(out, values, about.columns)
-    say(f"{out}: {len(values)} steps of {name}, {about.dt:g} apart")
+    if given is None and not about.inputs and (steps or 0) > PIECE:  # more than need be in memory
+        count = int(steps or 0)
+        _check_room(out, count, len(about.columns))
+        _write(out, model.rollout_in_pieces(name, count, x0, noise, seed), about.columns, count)
+    else:
+        values = model.rollout(name, steps, x0, given, noise=noise, seed=seed)
+        count = len(values)
+        _write(out, [values], about.columns, count)
+    say(f"{out}: {count} steps of {name}, {about.dt:g} apart")
 
 
 def _inputs(path: str, names: tuple[str, ...]) -> np.ndarray:
@@ -92,8 +106,11 @@ def forecast(
             "were learned, or --decimate them"
         )
     values = model.forecast(name, found, steps, None if inputs is None else _inputs(inputs, about.inputs))
-    time = found.began + dt * (len(found) + np.arange(steps)) if found.clock else None
-    _write(out, values, about.columns, (found.clock, time))
+    names = about.columns
+    if found.clock:  # its times come first
+        values = np.column_stack([found.began + dt * (len(found) + np.arange(steps)), values])
+        names = (found.clock, *names)
+    _write(out, [values], names, steps)
     say(f"{out}: {steps} samples of {name} after {len(found)}, {dt:g} apart")
 
 
@@ -113,20 +130,30 @@ def _check(out: Path) -> None:
         raise CrugError(f"--out {out}: is there already; choose another name, or remove it")
 
 
-def _write(
-    out: Path, values: np.ndarray, columns: tuple[str, ...], clock: tuple[str, np.ndarray | None] = ("", None)
-) -> None:
-    """Samples as a file; behind the name of a clock, its times come first."""
-    name, time = clock
-    if time is not None:
-        values, columns = np.column_stack([time, values]), (name, *columns)
-    try:
+def _check_room(out: Path, steps: int, columns: int) -> None:
+    """Whether the disk holds so many samples, as far as it says."""
+    needed = (8 if out.suffix == ".npy" else DIGITS) * steps * columns
+    place = out.resolve().parent
+    free = shutil.disk_usage(place).free if place.is_dir() else needed
+    if needed > free:
+        raise CrugError(
+            f"--out {out}: {steps:,} steps take about {gigabytes(needed)}, {gigabytes(free)} are free there; "
+            f"at most about {int(steps * free / needed):,} steps are possible"
+        )
+
+
+def _write(out: Path, pieces: Iterable[np.ndarray], columns: Sequence[str], count: int) -> None:
+    """So many samples as a file, piece by piece; it is there when all of it is written."""
+    with store.whole(out) as file:
         if out.suffix == ".npy":
-            np.save(out, values)
+            shape = {"descr": "<f8", "fortran_order": False, "shape": (count, len(columns))}
+            np.lib.format.write_array_header_1_0(file, shape)
+            for piece in pieces:
+                file.write(np.ascontiguousarray(piece, "<f8").tobytes())
             return
-        with open(out, "w", newline="") as handle:
-            writer = csv.writer(handle)
-            writer.writerow(columns)
-            writer.writerows(values.tolist())
-    except OSError as error:
-        raise CrugError(f"--out {out}: cannot write there ({error.strerror})") from None
+        text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+        writer = csv.writer(text)
+        writer.writerow(columns)
+        for piece in pieces:
+            writer.writerows(piece.tolist())
+        text.detach()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from typing import Any
 
 import typer
 
-from crug.cli import ahead, benchmark, lists, model, reproduce, run, search
-from crug.cli.options import STOPPED
+from crug.cli import ahead, benchmark, lists, model, reproduce, run, search, stopping
+from crug.cli.stopping import STOPPED
 from crug.errors import CrugError
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
@@ -55,24 +56,49 @@ for command in (
 
 
 def start() -> None:
-    """Run the command; an error that the user can mend is one line."""
-    warnings.showwarning = lambda message, *_, **__: typer.echo(f"crug: {message}", err=True)
+    """Run the command; whatever the user can mend is one line."""
+    stopping.in_order()
+    warnings.showwarning = lambda message, *_, **__: typer.echo(f"crug: {_one_line(message)}", err=True)
+    warnings.filterwarnings("ignore", category=RuntimeWarning)  # of numpy: what is not finite is looked at elsewhere
+    warnings.filterwarnings("ignore", message=".*persistent compilation cache")  # it only saves time
     try:
-        app()
-    except CrugError as error:
-        typer.echo(f"crug: {error.on_the_command_line}", err=True)
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BaseException as error:
+        if stopping.asked() or isinstance(error, KeyboardInterrupt):
+            stopping.leave()
+        typer.echo(f"crug: {_told(error)}", err=True)
+        _let_go_of_output()
         raise SystemExit(2) from None
-    except OSError as error:
-        typer.echo(
-            f"crug: {error.filename or 'a file'}: {error.strerror}; choose another place, or make room", err=True
-        )
-        raise SystemExit(2) from None
-    except KeyboardInterrupt:
-        typer.echo("crug: stopped", err=True)
-        os._exit(STOPPED)
-    except SystemExit as end:
-        if end.code == STOPPED:  # compiled code may still run in its own thread, and would outlive what it works on
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(STOPPED)
-        raise
+    if code == STOPPED:
+        stopping.leave()
+    raise SystemExit(code if isinstance(code, int) else 0)
+
+
+def _told(error: BaseException) -> str:
+    """What is wrong, and what to do about it; an error of our own making goes on."""
+    if isinstance(error, CrugError):
+        return _one_line(error.on_the_command_line)
+    if isinstance(error, OSError):
+        where = error.filename or "the output"
+        return f"{where}: cannot be read or written ({error.strerror}); choose another place, or make room"
+    if isinstance(error, MemoryError):
+        return "there is not enough memory for that; take less at a time"
+    if not hasattr(error, "format_message"):
+        raise error
+    told: Any = error  # how the command was called
+    message = told.format_message()
+    context = getattr(told, "ctx", None)
+    return message if "\n" in message else f"{message}; {context.command_path if context else 'crug'} --help says more"
+
+
+def _one_line(message: object) -> str:
+    return " ".join(str(message).split("\n"))
+
+
+def _let_go_of_output() -> None:
+    """Where nothing can be printed any more, Python need not try again at the end."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

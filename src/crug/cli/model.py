@@ -13,7 +13,8 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from crug.cli.options import STOPPED, File, Json, Name, listed
+from crug.cli import stopping
+from crug.cli.options import File, Json, Name, listed
 from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
 from crug.model import Model, load
@@ -83,8 +84,8 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
                 model.learn(group, called, **how, progress=live, scratch=_scratch(file))
             except KeyboardInterrupt:
                 kept = f"has the {number} before it" if number else "is as it was"
-                typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
-                raise typer.Exit(STOPPED) from None
+                stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
+                raise typer.Exit(stopping.STOPPED) from None
             model.save(file)
             store.clear(_scratch(file))
 
@@ -121,7 +122,7 @@ def _embedded(recordings: list[Recording], lags: str | None, together: bool) -> 
         try:
             steps = [int(part) for part in lags.split(",")]
         except ValueError:
-            raise CrugError(f"--lags {lags}: give whole numbers like 20,40, or auto") from None
+            raise CrugError(f"--lags {lags[:40]}: give whole numbers like 20,40, or auto") from None
     elif together:
         steps = automatic_lags(recordings[0].values)
     return [shaped(one, lags=steps or automatic_lags(one.values)) for one in recordings]

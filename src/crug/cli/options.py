@@ -13,8 +13,6 @@ import typer
 from crug.errors import CrugError
 from crug.training.settings import merged, nested
 
-STOPPED = 130
-"""The exit status of a command that was stopped with Ctrl-C."""
 IDENTITY = ("sequence", "tasks", "method", "seed", "source")
 """What a run is of, as against how it is done: given by arguments and options of their own."""
 
@@ -54,7 +52,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 def _value(text: str) -> Any:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # more digits than Python reads are text too
         return text
 
 

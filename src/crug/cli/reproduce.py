@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.progress import BarColumn, Progress, TextColumn
 
-from crug.cli.options import STOPPED
+from crug.cli import stopping
 from crug.cli.search import Scheduler, Workers, engine
 from crug.errors import CrugError
 from crug.report.paper import FIGURES, draw
@@ -102,8 +102,8 @@ def _run(study: Study, desk: Desk, found: Stock, by: Engine) -> None:
         try:
             failed = carry_out(found.missing, desk, by, tell)
         except KeyboardInterrupt:
-            typer.echo("crug: stopped; the same command goes on from here", err=True)
-            raise typer.Exit(STOPPED) from None
+            stopping.say("stopped; the same command goes on from here")
+            raise typer.Exit(stopping.STOPPED) from None
     if failed:
         raise CrugError(
             f"{study.label}: {len(failed)} of {len(found.missing)} runs failed; the same command tries again"

@@ -9,14 +9,15 @@ from typing import Annotated, Any
 import typer
 
 from crug import methods
-from crug.cli.options import STOPPED, Seed, Sets, listed
+from crug.cli import stopping
+from crug.cli.options import Seed, Sets, listed
 from crug.cli.options import settings as read_settings
 from crug.errors import CrugError
 from crug.model import load
 from crug.report.gait import by_group, joint_against_groups
 from crug.report.terminal import Live, comparison, console, print_wide, say, summary, table
-from crug.runs import Plan, Result
-from crug.runs.proof import machine
+from crug.runs import Plan, Result, store
+from crug.runs.proof import other_machine
 from crug.runs.sequence import run as run_sequence
 from crug.runs.verify import verify as verify_run
 from crug.tasks import SEQUENCES, gait
@@ -71,8 +72,8 @@ def _run(sequence: str | Sequence[str], method: str, seed: int, out: Path, setti
         with Live(epochs, len(plan.tasks)) as live:
             result = run_sequence(sequence, method, seed, out, live, **settings)
     except KeyboardInterrupt:
-        typer.echo("crug: stopped; the same command goes on from here", err=True)
-        raise typer.Exit(STOPPED) from None
+        stopping.say("stopped; the same command goes on from here")
+        raise typer.Exit(stopping.STOPPED) from None
     draw_run(out)
     return result
 
@@ -136,7 +137,8 @@ def _draw_task_by_task(kinds: dict[tuple[str, str], list[Result]], figure: Path)
     groups = {label: group for (_, label), group in kinds.items() if group[0].matrix}
     if not groups:
         raise CrugError("--figure: none of these runs is of cognitive tasks; leave it out, or name such runs")
-    task_by_task(groups).savefig(figure, dpi=130)
+    with store.whole(figure) as file:
+        task_by_task(groups).savefig(file, dpi=130, format=figure.suffix[1:] or "png")
     say(f"{figure}: accuracy and units in use, task by task")
 
 
@@ -170,6 +172,6 @@ def _verified(file: Path):
     model = load(file)
     for name, equal in model.verify().items():
         same = "parameters and rollout are the same bits"
-        if (there := model.about(name).machine) != machine():
-            same = f"parameters are the same bits (rollout not compared: other machines than {there} round differently)"
+        if there := other_machine(model.about(name).machine):
+            same = f"parameters are the same bits (rollout not compared: it was made on another machine, {there})"
         yield f"{name}: {same if equal else 'CHANGED'}", equal

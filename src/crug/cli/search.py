@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from crug.cli.options import STOPPED, Sets, listed
+from crug.cli import stopping
+from crug.cli.options import Sets, listed
 from crug.cli.options import settings as read_settings
 from crug.errors import CrugError
 from crug.report.terminal import new_table, print_wide, say
@@ -72,8 +73,8 @@ def search(
     try:
         found = table(carry_out(plan, desk, engine(workers, scheduler, out), tell))
     except KeyboardInterrupt:
-        typer.echo("crug: stopped; the same command goes on from here", err=True)
-        raise typer.Exit(STOPPED) from None
+        stopping.say("stopped; the same command goes on from here")
+        raise typer.Exit(stopping.STOPPED) from None
     columns = ("score", "units") if pareto else ("score",)
     rows = new_table(f"{method} on {wanted.plan.sequence}", "trial", *plan.space.ranges, *columns)
     for number, settings, values in found:

@@ -20,9 +20,11 @@ of all tasks it draws on. It is fixed when the task is committed, which is what 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from jaxtyping import Bool, Float32, Int32, Integer
+from scipy.sparse.linalg import svds
 
 from crug.core.dynamics import System, floors
 from crug.core.noise import Noise
@@ -31,6 +33,8 @@ FREE = -1
 PER_TASK = ("readouts", "runs", "decoders", "noises", "gains")
 GAIN = 0.2
 """Of a task for which none was chosen."""
+LARGE = 2_048
+"""Units beyond which the largest eigenvalue alone is computed: all of them would take minutes."""
 Units = Integer[np.ndarray, " _"]
 
 
@@ -92,11 +96,9 @@ class Network:
 
 def create(M: int, P: int, n_max: int, rng: np.random.Generator) -> Network:
     """A new network for recordings (appendix A.1): the last P units rectify, W = C = h = 0."""
-    gaussian = rng.standard_normal((M, M))
-    spd = gaussian @ gaussian.T
     bound = 1 / np.sqrt(n_max)
     return Network(
-        a=(np.diag(spd) / np.linalg.eigvalsh(spd)[-1]).astype(np.float32),
+        a=_diagonal(rng.standard_normal((M, M))).astype(np.float32),
         W=np.zeros((M, M), np.float32),
         C=np.zeros((M, 0), np.float32),
         h=np.zeros(M, np.float32),
@@ -104,6 +106,16 @@ def create(M: int, P: int, n_max: int, rng: np.random.Generator) -> Network:
         relu=np.arange(M) >= M - P,
         owner=np.full(M, FREE, np.int32),
     )
+
+
+def _diagonal(gaussian: np.ndarray) -> np.ndarray:
+    """The diagonal of G G' as a part of its largest eigenvalue."""
+    if len(gaussian) <= LARGE:
+        spd = gaussian @ gaussian.T
+        return np.diag(spd) / np.linalg.eigvalsh(spd)[-1]
+    how: dict[str, Any] = {"v0": np.ones(len(gaussian)), "tol": 1e-4, "return_singular_vectors": False}
+    largest = np.asarray(svds(gaussian, 1, **how))[0]
+    return np.einsum("ij,ij->i", gaussian, gaussian) / largest**2
 
 
 def create_for_trials(M: int, P: int, inputs: int, rng: np.random.Generator) -> Network:

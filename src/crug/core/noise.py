@@ -7,15 +7,19 @@ than a little: a rollout under noise cannot run away through them. Noise of the 
 that was only measured, the network itself hears nothing.
 """
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
-from jaxtyping import Array, Float, Float32
+from jaxtyping import Array, Float, Float32, Int
 
-from crug.core.dynamics import Numbers, System, one_step, run_freely, run_under
+from crug.core.dynamics import Numbers, System, one_step, rollout, run_freely, run_under
+
+PIECE = 100_000
+"""Steps of a long rollout that are computed at a time."""
 
 
 class Noise(NamedTuple):
@@ -61,13 +65,37 @@ def roll_out(
     channels = min(given.shape[2], system.C.shape[1])  # other tasks of the network may have more or fewer
     system = system._replace(C=system.C[:, :channels])
     pushes = given[:, :steps, :channels].swapaxes(0, 1)
-    return np.asarray(_disturbed(system, noise, z0, pushes, jax.random.key(seed))[skip:]).swapaxes(0, 1)
+    return np.asarray(_disturbed(system, noise, z0, pushes, jax.random.key(seed))[1][skip:]).swapaxes(0, 1)
+
+
+def in_pieces(
+    system: System, x0: np.ndarray, steps: int, noise: Noise | None = None, seed: int | None = None
+) -> Iterator[np.ndarray]:
+    """What `roll_out` gives without inputs, to the same bits, some steps after others: (batch, at most PIECE, N)."""
+    z, done = system.start(x0), 0
+    while done < steps:
+        count = min(PIECE, steps - done)
+        if noise is None or seed is None:
+            states = np.asarray(rollout(system, z, np.arange(len(system.a)), count))
+            z, seen = states[:, -1], np.take(states, system.readout, axis=2)
+        else:
+            none = np.zeros((count, len(z), 0), np.float32)
+            at = jnp.int32(done)
+            z, out = _disturbed(system._replace(C=system.C[:, :0]), noise, z, none, jax.random.key(seed), at)
+            z, seen = np.asarray(z), np.asarray(out).swapaxes(0, 1)
+        done += count
+        yield seen
 
 
 @jax.jit
 def _disturbed(
-    system: System, noise: Noise, z0: Float[Array, "batch n"], inputs: Float[Array, "T batch Q"], key: Array
-) -> Float[Array, "T batch N"]:
+    system: System,
+    noise: Noise,
+    z0: Float[Array, "batch n"],
+    inputs: Float[Array, "T batch Q"],
+    key: Array,
+    first: Int[Array, ""] | int = 0,
+) -> tuple[Float[Array, "batch n"], Float[Array, "T batch N"]]:
     W_t, C_t, readout = system.W.T, system.C.T, system.readout
     rows = jax.vmap(lambda i: jax.random.fold_in(key, i))(jnp.arange(len(z0)))
     squares = (noise.centres**2).sum(axis=1)
@@ -84,4 +112,4 @@ def _disturbed(
         heard = jnp.clip(x + noise.heard * added, noise.low, noise.high)
         return z.at[:, readout].set(heard), seen
 
-    return lax.scan(one, z0, (jnp.arange(len(inputs)), inputs))[1]
+    return lax.scan(one, z0, (first + jnp.arange(len(inputs)), inputs))

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Self, TypedDict
 
 from crug.runs.listeners import Listener
+from crug.sections import plain
 
 
 class How(TypedDict, total=False):
@@ -47,7 +48,7 @@ class Asked:
                 near = difflib.get_close_matches(name, names, n=1)
                 hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(names)}"
                 raise TypeError(f"learn() got an unexpected keyword argument {name!r}; {hint}")
-        return cls(**how)
+        return cls(**{**how, **{name: plain(how[name]) for name in ("epochs", "units", "tolerance") if name in how}})
 
     def settings(self) -> dict[str, Any]:
         """As settings of CRUG."""

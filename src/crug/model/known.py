@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Annotated, Self
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, PositiveInt
 
 from crug.core.network import Network
 from crug.metrics import MEASURES
-from crug.runs.proof import digest, digest_of, machine, parameters_digest
+from crug.runs.proof import digest, digest_of, machine, other_machine, parameters_digest
 from crug.runs.result import NOISE_SEED, Learned
-from crug.sections import Section, TrainingSettings
+from crug.sections import Stored, TrainingSettings
 from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
 from crug.tasks.base import FAR
 
@@ -20,23 +21,52 @@ PROOF = 2_000
 """Steps of the rollout whose bits are remembered."""
 
 
-class About(Section):
+class About(Stored):
     """What is said of a recording, apart from its arrays: stored as JSON."""
 
     name: str
-    dt: float
-    samples: int
-    columns: tuple[str, ...]
-    interval: int
-    window: int
+    dt: Annotated[float, Field(gt=0, allow_inf_nan=False)]
+    samples: PositiveInt
+    columns: Annotated[tuple[str, ...], Field(min_length=1)]
+    interval: PositiveInt
+    window: PositiveInt
     data: str = Field(description="digest of the samples")
     parameters: str = Field(description="digest of the task's own network")
     rollout: str = Field(description="digest of its rollout")
     machine: str = Field(description="that the rollout was made on")
     smoothed: tuple[int, ...] = Field((), description="over how many samples each column was smoothed")
-    kind: str = "recording"
+    kind: Annotated[str, Field(pattern=f"^({'|'.join(RECORDINGS)})$")] = "recording"
     inputs: tuple[str, ...] = Field((), description="names of the inputs, where there are any")
     held_out: bool = Field(True, description="whether scores are of samples that it was not learned from")
+
+    @classmethod
+    def of(cls, prepared: Prepared, training: TrainingSettings) -> Self:
+        """What is said of a recording before it is learned: all but the digests of the network."""
+        task = prepared.task
+        return cls(
+            name=task.name,
+            dt=task.dt,
+            samples=sum(map(len, prepared.pieces)),
+            columns=task.columns,
+            interval=training.interval,
+            window=training.window,
+            data=digest_of(prepared.pieces),
+            parameters="",
+            rollout="",
+            machine=machine(),
+            smoothed=task.smoothed,
+            kind=task.kind,
+            inputs=task.input_columns,
+            held_out=prepared.held_out,
+        )
+
+    def contradicts(self, arrays: Mapping[str, np.ndarray], network: Network, number: int) -> str:
+        """In which way this, the arrays of the recording and task `number` of a network cannot be of one recording."""
+        if len(network.readouts[number]) != len(self.columns) or len(self.smoothed) not in (0, len(self.columns)):
+            return f"{len(self.columns)} columns, {len(network.readouts[number])} of them read out"
+        if len(self.inputs) > network.C.shape[1]:
+            return f"{len(self.inputs)} inputs, the network has {network.C.shape[1]}"
+        return RECORDINGS[self.kind].misfit(arrays, len(self.columns), len(self.inputs))
 
 
 @dataclass(frozen=True)
@@ -53,25 +83,10 @@ class Known:
         return self.about.name
 
     @classmethod
-    def of(cls, prepared: Prepared, learned: Learned, training: TrainingSettings, network: Network) -> Self:
+    def of(cls, prepared: Prepared, learned: Learned, about: About, network: Network) -> Self:
         """A recording that has just been learned, as the network's last task."""
         task, number = prepared.task, len(network.readouts) - 1
-        about = About(
-            name=task.name,
-            dt=task.dt,
-            samples=sum(map(len, prepared.pieces)),
-            columns=task.columns,
-            interval=training.interval,
-            window=training.window,
-            data=digest_of(prepared.pieces),
-            parameters=parameters_digest(network, number),
-            rollout="",
-            machine=machine(),
-            smoothed=task.smoothed,
-            kind=task.kind,
-            inputs=task.input_columns,
-            held_out=prepared.held_out,
-        )
+        about = about.model_copy(update={"parameters": parameters_digest(network, number)})
         arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
         known = cls.restored(about, learned, arrays)
         return replace(known, about=about.model_copy(update={"rollout": known.rollout_digest(network, number)}))
@@ -99,7 +114,7 @@ class Known:
         """
         if self.about.parameters != parameters_digest(network, number):
             return False
-        return self.about.machine != machine() or self.about.rollout == self.rollout_digest(network, number)
+        return other_machine(self.about.machine) != "" or self.about.rollout == self.rollout_digest(network, number)
 
     @property
     def undecided(self) -> str:

@@ -11,6 +11,7 @@ and `verify` proves it.
 
 from __future__ import annotations
 
+import json
 import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any, Self, Unpack
 
 import numpy as np
+from pydantic import ValidationError
 
 from crug.core.network import Network, alone, create, grow, release, widen
 from crug.core.streams import Stream, generator
@@ -26,12 +28,14 @@ from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment
 from crug.methods.crug import Crug, CrugSettings
 from crug.model.asked import Asked, How
-from crug.model.known import Known
+from crug.model.known import About, Known
 from crug.model.uses import Uses
 from crug.readers import Recording
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.proof import digest, network_bytes, parameters_digest
+from crug.runtime import affordable
+from crug.sections import MOST_UNITS, TrainingSettings, checked_seed, plain, positive
 from crug.tasks import Prepared, as_recordings, prepare
 from crug.training.settings import Given, merged, nested
 
@@ -39,6 +43,8 @@ UNITS = 512
 """Of a new model: room for some fifteen recordings. Free units cost nothing but their place in the file."""
 LEAST = 4
 """Units that a recording needs at the very least."""
+CREATING, GROWING = 24.0, 12.0
+"""Bytes for each pair of units that it takes to make a network, and to enlarge and save one."""
 CASE = "model"
 PROGRESS = "crug-progress"
 
@@ -69,19 +75,22 @@ class Model(Uses):
     def __init__(
         self, units: int = UNITS, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
     ):
-        given = nested(settings or {})
+        seed, given, units = checked_seed(seed), plain(nested(settings or {})), positive("units", units, MOST_UNITS)
         if "network" in given:
             raise CrugError("settings: the network's size is given by units and relu, not as network.M and network.P")
-        P = units // 2 if relu is None else relu
-        CrugSettings.resolve(CASE, {**given, "network": {"M": units, "P": P}})
-        network = create(units, P, 1, generator(seed, Stream.NETWORK, 0))
+        P = units // 2 if relu is None else plain(relu)
+        sizes = CrugSettings.resolve(CASE, {**given, "network": {"M": units, "P": P}}).network
+        affordable(CREATING * sizes.M**2, f"a network of {sizes.M:,} units", "take fewer units")
+        network = create(sizes.M, sizes.P, 1, generator(seed, Stream.NETWORK, 0))
         self._hold(seed, given, replace(network, B=network.B[:, :0]), ())
+        self.files: dict[Path, str] = {}
+        """By the files that this model came from or went to, the fingerprints of what was there then."""
 
     @classmethod
     def restored(cls, seed: int, settings: Given, network: Network, recordings: tuple[Known, ...]) -> Self:
         """A model of what another one or a file held."""
         model = cls(units=LEAST, seed=seed, settings=settings)
-        model._hold(seed, dict(settings), network, recordings)
+        model._hold(model.seed, model.settings, network, recordings)
         return model
 
     # learning
@@ -118,14 +127,18 @@ class Model(Uses):
         asked = Asked.of(how)
         prepared = self._prepared(x, name, dt, asked)
         settings = self._settings(asked, prepared)
+        about = self._said(prepared, settings.training)
         listener = asked.progress
         if isinstance(listener, bool):
             listener = Ticker(settings.epochs) if listener else Silent()
         listener.begins(prepared.task)
-        taught = self._taught(prepared, settings, asked, listener)
-        if not np.isfinite(taught.learned.history[taught.learned.chosen or 0].score.main):
-            raise CrugError(f"recording {name!r}: every network that was tried diverged; allow more epochs or units")
-        known = Known.of(prepared, taught.learned, settings.training, taught.network)
+        with np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
+            taught = self._taught(prepared, settings, asked, listener)
+            if not np.isfinite(taught.learned.history[taught.learned.chosen or 0].score.main):
+                raise CrugError(
+                    f"recording {name!r}: every network that was tried diverged; allow more epochs or units"
+                )
+            known = Known.of(prepared, taught.learned, about, taught.network)
         listener.learned(name, taught.learned, taught.network.units_of(len(self.recordings)))
         self.network, self.recordings = taught.network, (*self.recordings, known)
         if known.undecided:
@@ -148,11 +161,27 @@ class Model(Uses):
             raise CrugError(f"the model already has a recording called {name!r}; choose another name")
         if name == "free":
             raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
-        prepared = prepare(pieces, name, asked.smooth, asked.hold_out)
-        least = max(LEAST, prepared.task.dim + 1)
+        least = max(LEAST, len(pieces[0].columns) + 1)
         if asked.units is not None and asked.units < least:
             raise CrugError(f"recording {name!r}: units = {asked.units}; it needs at least {least}")
-        return prepared
+        if len(pieces[0].columns) > max(LEAST, self.units):
+            more = self._more_units(4 * least)
+            raise Exhausted(
+                f"recording {name!r}: has {len(pieces[0].columns)} columns, the model {self.units} units", *more
+            )
+        with np.errstate(all="ignore"):
+            return prepare(pieces, name, asked.smooth, asked.hold_out)
+
+    def _said(self, prepared: Prepared, training: TrainingSettings) -> About:
+        """What will be said of a recording, proven to be what a file can hold before it is learned."""
+        try:
+            about = About.of(prepared, training)
+            said = {"settings": self.settings, "seed": self.seed, "about": about.model_dump(mode="json")}
+            assert json.loads(json.dumps(said, allow_nan=False)) == said
+        except (ValidationError, TypeError, ValueError, AssertionError) as error:
+            brief = str(error).splitlines()[-1] if str(error) else "it reads back as something else"
+            raise CrugError(f"recording {prepared.task.name!r}: could not be saved ({brief})") from None
+        return about
 
     def _settings(self, asked: Asked, prepared: Prepared) -> CrugSettings:
         """What was asked for; where that says nothing, the model's settings; then what the recording suggests."""
@@ -209,8 +238,10 @@ class Model(Uses):
 
     def grow(self, units: int) -> Self:
         """Add free units, half of them linear. Nothing that was learned changes by a bit."""
-        if units < 1:
-            raise CrugError(f"grow({units}): give a positive number of units")
+        units = positive("units", units)
+        affordable(
+            GROWING * (self.units + units) ** 2, f"a network of {self.units + units:,} units", "grow it by fewer"
+        )
         rng = generator(self.seed, Stream.GROWTH, self.units)
         self.network = grow(self.network, units - units // 2, units // 2, rng)
         return self
@@ -222,7 +253,11 @@ class Model(Uses):
         return self.restored(self.seed, self.settings, small, (replace(known, about=about),))
 
     def save(self, path: str | Path) -> None:
-        """Write the model into one file (safetensors, no pickle), whole or not at all."""
+        """Write the model into one file (safetensors, no pickle), whole or not at all.
+
+        Where the model came from this file, or was saved to it before, and somebody else has changed the file since,
+        nothing is written.
+        """
         from crug.model.file import save  # a file is made of models
 
         save(self, path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,9 +13,15 @@ from crug.errors import CrugError
 from crug.model.known import About, Known
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
+from crug.runtime import affordable
+from crug.sections import checked_seed, positive
 from crug.tasks import Score
 from crug.tasks.base import Picture
 from crug.tasks.recordings import SAMPLES, Rolling
+from crug.tasks.scale import within_reach
+
+ROLLING = 32
+"""Bytes that a number of a rollout takes until it is in the recording's own units."""
 
 
 class Size(NamedTuple):
@@ -80,6 +86,7 @@ class Uses:
 
     # using what was learned
 
+    @np.errstate(all="ignore")
     def rollout(
         self,
         name: str,
@@ -101,11 +108,26 @@ class Uses:
         number, known = self._number(name), self._known(name)
         start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
         usual = known.task.usual_steps if inputs is None else len(np.atleast_1d(inputs))
-        count = _whole(usual if steps is None else steps)
+        count = _whole(usual if steps is None else steps, start.size)
         how = Rolling(start, count, inputs, self._noise_seed(name, noise, seed))
         out = known.scale.restore(known.task.roll(self.network, number, how))
         return out if x0 is not None and np.ndim(x0) == 2 else out[0]
 
+    def rollout_in_pieces(
+        self, name: str, steps: int, x0: np.ndarray | None = None, noise: bool = False, seed: int = NOISE_SEED
+    ) -> Iterator[np.ndarray]:
+        """The rows of `rollout`, some after others, in arrays (some, N): for rollouts that are longer than memory.
+
+        There is one start, and there are no inputs.
+        """
+        number, known = self._number(name), self._known(name)
+        start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
+        how = Rolling(start[:1], positive("steps", steps, 2**62), None, self._noise_seed(name, noise, seed))
+        for piece in known.task.rolling(self.network, number, how):
+            with np.errstate(all="ignore"):
+                yield known.scale.restore(piece)[0]
+
+    @np.errstate(all="ignore")
     def forecast(
         self, name: str, context: np.ndarray | Recording, steps: int, inputs: np.ndarray | None = None
     ) -> np.ndarray:
@@ -136,9 +158,10 @@ class Uses:
             given = [part for part in (context.inputs, inputs) if part is not None]
             inputs, context = np.concatenate(given) if given else None, context.values
         x = known.scale.standardise(self._observations(name, context, "the context"))
-        how = Rolling(x, _whole(steps), inputs)
+        how = Rolling(x, _whole(steps, x.shape[1]), inputs)
         return known.scale.restore(known.task.foresee(self.network, self._number(name), how))
 
+    @np.errstate(all="ignore")
     def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
         """Run the whole network once and read every recording from it: name -> (steps, N).
 
@@ -158,7 +181,9 @@ class Uses:
         for name in x0 or {}:
             self._number(name)
         system = net.system(units, np.concatenate(net.readouts))
-        out = np.asarray(run_states(system._replace(encoder=z0[:, :0]), z0, system.readout, _whole(steps)))[0]
+        out = np.asarray(
+            run_states(system._replace(encoder=z0[:, :0]), z0, system.readout, _whole(steps, len(system.readout)))
+        )[0]
         parts = np.split(out, np.cumsum([len(r) for r in net.readouts])[:-1], axis=1)
         return {known.name: known.scale.restore(part) for known, part in zip(self.recordings, parts, strict=True)}
 
@@ -170,6 +195,7 @@ class Uses:
             raise CrugError(f"x0 of {known.name!r} has {len(start)} starts; the whole network has one")
         return np.asarray(start[0], np.float32)
 
+    @np.errstate(all="ignore")
     def score(self, name: str, noise: bool = False, seed: int = NOISE_SEED) -> Score:
         """All measures of a recording on its held-out part; with `noise=True`, of rollouts that vary as it did."""
         return self._known(name).task.evaluate(self.network, self._number(name), self._noise_seed(name, noise, seed))
@@ -181,8 +207,9 @@ class Uses:
                 "leave noise out",
                 "leave --noise out",
             )
-        return seed if noise else None
+        return checked_seed(seed) if noise else None
 
+    @np.errstate(all="ignore")
     def picture(self, name: str) -> Picture:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""
         known = self._known(name)
@@ -213,7 +240,10 @@ class Uses:
 
     def _observations(self, name: str, x: Any, called: str = "x0") -> np.ndarray:
         """Samples (several, N) in the recording's own units."""
-        x = np.atleast_2d(np.asarray(x, np.float64))
+        try:
+            x = np.atleast_2d(np.asarray(x, np.float64))
+        except (TypeError, ValueError):
+            raise CrugError(f"{name!r}: {called} is not an array of numbers") from None
         dim = self._known(name).task.dim
         if x.ndim > 2 or x.shape[1] != dim:
             raise CrugError(f"{name!r} has {dim} dimensions; {called} is (N,) or (several, N), not {x.shape}")
@@ -221,10 +251,14 @@ class Uses:
             raise CrugError(f"{name!r}: {called} has no samples")
         if not np.isfinite(x).all():
             raise CrugError(f"{name!r}: {called} has values that are not finite")
+        known = self._known(name)
+        within_reach(f"{name!r}, {called}", known.scale.standardise(x), known.about.columns)
         return x
 
 
-def _whole(steps: int) -> int:
-    if steps < 1:
-        raise CrugError(f"steps = {steps}; give a positive number")
+def _whole(steps: Any, width: int) -> int:
+    """A number of steps of a rollout that fits into memory."""
+    steps = positive("steps", steps, 2**62)
+    what = f"a rollout of {steps:,} steps"
+    affordable(ROLLING * steps * width, what, "take fewer, or rollout_in_pieces", "take fewer")
     return steps

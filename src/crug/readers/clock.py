@@ -10,6 +10,10 @@ TIME = ("time", "t", "timestamp", "seconds", "sec")
 """Columns of these names are taken as the clock, not as data."""
 
 
+LATEST = 1e300
+"""Beyond it, not even a difference of two times can be computed."""
+
+
 def is_time(column: str) -> bool:
     """Whether a column of this name is a clock. A unit may follow the name: `Time (s)`, `t_ms`."""
     return re.sub(r"[(\[].*|_(s|ms|us|sec|seconds)$", "", column.strip().lower()).strip() in TIME
@@ -20,7 +24,7 @@ def unevenness(time: np.ndarray, jitter: float = 0.01) -> str:
 
     Intervals may differ from the usual one by the part `jitter` of it, and by how far the times were rounded.
     """
-    if len(time) < 2 or not np.isfinite(time).all():
+    if len(time) < 2 or not (np.abs(time) < LATEST).all():
         return "it has missing values, and times must be whole"
     steps = np.diff(time)
     usual = float(np.median(steps))

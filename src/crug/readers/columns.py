@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -16,6 +18,10 @@ FILLS = ("linear", "previous")
 """How missing values can be replaced."""
 LISTED = 8
 """Names of columns that a message spells out at most."""
+LARGEST, SMALLEST, EXPONENT = 1e300, 1e-290, 300
+"""The range of a column's values, and the power of two beyond which they are not squared as they are."""
+FEW = 50
+"""Rows that no recording has: where there are more columns than that, it lies on its side."""
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -87,13 +93,14 @@ class Recording:
         return np.array(self.values, dtype=dtype, copy=copy)
 
     def __repr__(self) -> str:
-        text = f"Recording {self.source!r}: {len(self):,} samples of {_spoken(self.columns)}"
+        text = f"Recording {self.source!r}: {len(self):,} samples of {spoken(self.columns)}"
         if self.dt is not None:
             text += f", {self.dt:g} apart"
-        return text if self.inputs is None else f"{text}, driven by {_spoken(self.input_columns)}"
+        return text if self.inputs is None else f"{text}, driven by {spoken(self.input_columns)}"
 
 
-def _spoken(names: Sequence[str]) -> str:
+def spoken(names: Sequence[str]) -> str:
+    """Names for a message: not more than a reader takes in."""
     if len(names) <= LISTED:
         return ", ".join(names)
     return f"{', '.join(names[:LISTED])} and {len(names) - LISTED} more"
@@ -115,43 +122,63 @@ def checked(recording: Recording, fill: str | None = None, chosen: bool = False)
             f"{', '.join(recording.input_columns) or '(none)'}",
             "give one row for each sample and one name for each column",
         )
+    if len(recording) < recording.values.shape[1] and len(recording) < FEW:
+        raise CrugError(
+            f"{source}: has {len(recording)} rows and {len(recording.columns)} columns",
+            "time runs down the rows: transpose it",
+        )
     values = _whole(recording, recording.columns, recording.values, fill)
     inputs = None if inputs is None else _whole(recording, recording.input_columns, inputs, fill)
     table = values if inputs is None else np.concatenate([values, inputs], axis=1)
+    same: dict[bytes, str] = {}
     for i, name in enumerate(names):
-        remedy, flags = _leaving_out(recording, name)
         if constant(table[:, i]):
-            raise CrugError(
-                f"{source}: column {name!r} is constant", f"leave it out with {remedy}", f"leave it out with {flags}"
-            )
+            _refuse(recording, name, f"column {name!r} is constant", "leave it out with")
         if not chosen and i < values.shape[1] and len(table) > 3 and not unevenness(table[:, i], jitter=1e-6):
-            raise CrugError(
-                f"{source}: column {name!r} rises evenly, like a clock or an index",
-                f"call it time, or leave it out with {remedy}",
-                f"call it time, or leave it out with {flags}",
-            )
-        for j in range(i):
-            if np.array_equal(table[:, i], table[:, j]):
-                raise CrugError(
-                    f"{source}: columns {names[j]!r} and {name!r} are equal",
-                    f"leave one out with {remedy}",
-                    f"leave one out with {flags}",
-                )
+            what = f"column {name!r} rises evenly, like a clock or an index"
+            _refuse(recording, name, what, "call it time, or leave it out with")
+        bits = hashlib.sha256((table[:, i] + 0.0).tobytes()).digest()  # a negative zero is one too
+        if bits in same:
+            _refuse(recording, name, f"columns {same[bits]!r} and {name!r} are equal", "leave one out with")
+        same[bits] = name
     return replace(recording, values=values, inputs=inputs)
+
+
+def _refuse(recording: Recording, name: str, what: str, how: str) -> NoReturn:
+    """Say what is wrong with a column, and how to leave it out."""
+    remedy, flags = _leaving_out(recording, name)
+    raise CrugError(f"{recording.source}: {what}", f"{how} {remedy}", f"{how} {flags}")
 
 
 def constant(x: np.ndarray) -> bool:
     """Whether a column does not vary beyond rounding."""
+    size = magnitude(x)
+    x = x if size == 1 else x / size
     return float(x.std()) <= 1e-12 * float(np.abs(x).max())
 
 
+def magnitude(x: np.ndarray) -> np.ndarray:
+    """A power of two for each column, by which it can be divided without rounding before its values are squared: 1,
+    unless squares would be beyond the range of numbers."""
+    exponent = np.frexp(np.abs(x).max(axis=0))[1]
+    return np.where(np.abs(exponent) > EXPONENT, np.ldexp(1.0, exponent), 1.0)
+
+
 def _whole(recording: Recording, names: Sequence[str], values: np.ndarray, fill: str | None) -> np.ndarray:
-    """The values, all finite: missing ones filled, or refused."""
+    """The values, all finite and within the range of numbers that can be computed with: missing ones filled, or
+    refused."""
     infinite = np.argwhere(np.isinf(values))
     if len(infinite):
         row, column = infinite[0]
         raise CrugError(
             f"{recording.source}: column {names[column]!r} is infinite at sample {row + 1}", "clean the file"
+        )
+    peaks = np.fmax.reduce(np.abs(values), axis=0)
+    for column in map(int, np.flatnonzero((peaks > LARGEST) | ((peaks < SMALLEST) & (peaks > 0)))):
+        kind = "as large" if peaks[column] > 1 else "at most as large"
+        raise CrugError(
+            f"{recording.source}: column {names[column]!r} has values {kind} as {peaks[column]:.0e}",
+            "give it in other units",
         )
     missing = np.isnan(values)
     if not missing.any():
@@ -167,12 +194,7 @@ def _whole(recording: Recording, names: Sequence[str], values: np.ndarray, fill:
         )
     for i, name in enumerate(names):
         if missing[:, i].all():
-            remedy, flags = _leaving_out(recording, name)
-            raise CrugError(
-                f"{recording.source}: column {name!r} has no values at all",
-                f"leave it out with {remedy}",
-                f"leave it out with {flags}",
-            )
+            _refuse(recording, name, f"column {name!r} has no values at all", "leave it out with")
     return filled(values, fill)
 
 

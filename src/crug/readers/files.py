@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from crug.errors import CrugError
 from crug.readers.clock import is_time
-from crug.readers.columns import Recording, checked, known_fill
+from crug.readers.columns import Recording, checked, known_fill, spoken
 from crug.readers.delimited import DELIMITERS, delimited
-from crug.readers.table import Table, numbers, places, recording_of
+from crug.readers.foreign import Parsed, brief, parsed
+from crug.readers.table import Table, asked, numbers, places, recording_of
 
 
 def read(
@@ -60,6 +60,7 @@ def read(
     """
     if fill is not None:
         known_fill(fill)
+    columns, inputs = asked(columns), asked(inputs)
     table = _open(Path(path))
     recording = recording_of(table, places(table, columns, inputs), chosen=bool(columns))
     return checked(recording, fill, chosen=bool(columns))
@@ -73,13 +74,15 @@ def _open(path: Path) -> Table:
         raise CrugError(f"{path}: there is no such file")
     if path.is_dir():
         raise CrugError(f"{path}: is a folder", "give the files in it")
+    if not path.is_file():
+        raise CrugError(f"{path}: is no file", "copy what it gives into one")
     if path.stat().st_size == 0:
         raise CrugError(f"{path}: is empty")
     if suffix in DELIMITERS:
         return delimited(path, DELIMITERS[suffix])
     formats: dict[str, Callable[[Path], Table]] = {
         ".npy": _numpy,
-        ".npz": _numpy,
+        ".npz": _archive,
         ".mat": _matlab,
         ".parquet": _parquet,
     }
@@ -91,76 +94,55 @@ def _open(path: Path) -> Table:
 
 
 def _numpy(path: Path) -> Table:
+    """One array. It is mapped first: a header may promise more than there is in the file, or in the machine."""
     try:
-        loaded = np.load(path, allow_pickle=False)
-        arrays = {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else None
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # numpy raises many kinds on a damaged file
-        raise CrugError(f"{path}: cannot be read ({_brief(error)})", "save it again as plain numbers") from None
-    return _in_memory(path, _samples(path, loaded)) if arrays is None else _pick(path, arrays)
+        raise CrugError(f"{path}: cannot be read ({brief(error)})", "save it again as plain numbers") from None
+    if not isinstance(array, np.ndarray):  # an archive under another name
+        return _archive(path)
+    return _in_memory(path, _samples(path, np.array(array)))
+
+
+def _archive(path: Path) -> Table:
+    return _pick(path, parsed("npz", path, "save it again as plain numbers").arrays)
 
 
 def _matlab(path: Path) -> Table:
-    from scipy.io import loadmat
-
-    try:
-        arrays = {name: value for name, value in loadmat(path).items() if not name.startswith("__")}
-    except NotImplementedError:
-        raise CrugError(f"{path}: a MATLAB 7.3 file", "save it in MATLAB with the option -v7") from None
-    except Exception as error:  # scipy raises many kinds on a damaged file
-        raise CrugError(f"{path}: cannot be read ({_brief(error)})", "save it again with the option -v7") from None
-    return _pick(path, {name: value for name, value in arrays.items() if isinstance(value, np.ndarray)})
+    return _pick(path, parsed("mat", path, "save it again with the option -v7").arrays)
 
 
 def _parquet(path: Path) -> Table:
-    try:
-        from pyarrow import types  # pyright: ignore[reportMissingImports]
-        from pyarrow.parquet import read_table  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        raise CrugError(f"{path}: Parquet needs pyarrow", 'pip install "crug[parquet]"') from None
-    try:
-        table: Any = read_table(path)
-    except Exception as error:  # pyarrow raises many kinds on a damaged file
-        raise CrugError(f"{path}: cannot be read ({_brief(error)})", "is the file cut off?") from None
-    names = tuple(table.column_names)
-    if not names or not table.num_rows:
+    found = parsed("parquet", path, "is the file cut off?")
+    if all(not len(value) for value in found.values if value is not None):
         raise CrugError(f"{path}: has no rows of numbers")
+    return Table(str(path), found.names, lambda index: _stacked(path, found, index))
 
-    kinds = (types.is_integer, types.is_floating, types.is_decimal, types.is_boolean)
 
-    def take(index: list[int]) -> np.ndarray:
-        for i in index:
-            kind = table.columns[i].type
-            if not any(is_kind(kind) for is_kind in kinds):
-                raise CrugError(
-                    f"{path}: column {names[i]!r} is {kind}, not numbers",
-                    "leave it out with columns=[...]",
-                    "leave it out with --columns",
-                )
-        return np.stack([np.asarray(table.columns[i].to_numpy(), np.float64) for i in index], axis=1)
-
-    return Table(str(path), names, take)
+def _stacked(path: Path, found: Parsed, index: list[int]) -> np.ndarray:
+    """Columns that are known one by one."""
+    taken = []
+    for i in index:
+        value = found.values[i]
+        if value is None:
+            raise CrugError(
+                f"{path}: column {found.names[i]!r} is {found.kinds[i]}, not numbers",
+                "leave it out with columns=[...]",
+                "leave it out with --columns",
+            )
+        taken.append(value)
+    return np.stack(taken, axis=1)
 
 
 def _wfdb(path: Path) -> Table:
     """A WFDB record in its physical units; samples that it marks as invalid are missing values."""
-    try:
-        import wfdb  # pyright: ignore[reportMissingImports]
-    except ModuleNotFoundError:
-        raise CrugError(f"{path}: WFDB records need wfdb", 'pip install "crug[physionet]"') from None
-    try:
-        record: Any = wfdb.rdrecord(str(path))
-        values, names, dt = record.p_signal.astype(np.float64), tuple(record.sig_name), 1 / record.fs
-    except Exception as error:  # wfdb raises many kinds on a damaged record
-        raise CrugError(
-            f"{path}: not a whole WFDB record ({_brief(error)})", "are its .hea and data files there?"
-        ) from None
-    return Table(str(path), names, lambda index: values[:, index], dt)
+    found = parsed("wfdb", path, "are its .hea and data files there?")
+    return Table(str(path), found.names, lambda index: _stacked(path, found, index), found.interval)
 
 
 def _pick(path: Path, arrays: dict[str, np.ndarray]) -> Table:
     """The one recording among the arrays of a file: the largest, unless another one is as long. One called time is
     the clock."""
-    arrays = {name: array for name, array in arrays.items() if array.dtype.kind in "fiubc"}
     if not arrays:
         raise CrugError(f"{path}: has no numeric array in it")
     first = max(arrays, key=lambda name: (arrays[name].size, not is_time(name)))
@@ -168,9 +150,7 @@ def _pick(path: Path, arrays: dict[str, np.ndarray]) -> Table:
     alike = [name for name, array in arrays.items() if max(array.shape, default=0) == length]
     clocks = [name for name in alike if name != first and arrays[name].size == length and is_time(name)]
     if set(alike) - {first, *clocks} or len(clocks) > 1:
-        raise CrugError(
-            f"{path}: has several arrays of {length} samples ({', '.join(alike)})", "save the recording alone"
-        )
+        raise CrugError(f"{path}: has several arrays of {length} samples ({spoken(alike)})", "save the recording alone")
     values = _samples(path, arrays[first])
     if not clocks:
         return _in_memory(path, values)
@@ -195,7 +175,3 @@ def _samples(path: Path, array: np.ndarray) -> np.ndarray:
 
 def _in_memory(path: Path, values: np.ndarray, names: tuple[str, ...] | None = None) -> Table:
     return Table(str(path), names or numbers(values.shape[1]), lambda index: values[:, index])
-
-
-def _brief(error: Exception) -> str:
-    return str(error).splitlines()[0][:120] if str(error) else type(error).__name__

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.signal import decimate as anti_aliased
 
 from crug.errors import CrugError
-from crug.readers.columns import Recording
+from crug.readers.columns import Recording, magnitude
 
 SHORTEST = 50
 """Samples that a single trajectory needs."""
@@ -125,6 +125,7 @@ def autocorrelation(x: np.ndarray) -> np.ndarray:
     At most the first 50,000 samples are looked at.
     """
     x = np.asarray(x[:50_000], np.float64)
+    x = x / magnitude(x)
     x = x - x.mean(axis=0)
     power = np.abs(np.fft.rfft(x, 2 * len(x), axis=0)) ** 2
     r = np.fft.irfft(power, axis=0)[: max(2, len(x) // 4)]

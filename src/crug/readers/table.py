@@ -9,12 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from crug.errors import CrugError
 from crug.readers.clock import is_time, unevenness
-from crug.readers.columns import Recording, option
+from crug.readers.columns import Recording, option, spoken
 
 
 @dataclass(frozen=True)
@@ -78,16 +79,29 @@ def places(table: Table, columns: Sequence[str | int] | None, inputs: Sequence[s
 
 
 def _positions(table: Table, columns: Sequence[str | int] | None) -> list[int]:
-    found = []
-    for column in [columns] if isinstance(columns, str) else columns or ():
+    """Places of columns by their names, or their numbers from 1."""
+    found: list[int] = []
+    named = {name: i for i, name in reversed(list(enumerate(table.names)))}
+    for column in columns or ():
         name = str(column).strip()
-        if name in table.names:
-            found.append(table.names.index(name))
-        elif name.isdecimal() and 1 <= int(name) <= len(table.names):
-            found.append(int(name) - 1)
+        number = int(name) if name.isascii() and name.isdecimal() and len(name) < 10 else 0
+        if name in named:
+            found.append(named[name])
+        elif 1 <= number <= len(table.names):
+            found.append(number - 1)
         else:
-            raise CrugError(f"{table.source}: no column {name!r}", f"there are: {', '.join(table.names)}")
+            raise CrugError(f"{table.source}: no column {name[:40]!r}", f"there are: {spoken(table.names)}")
     return found
+
+
+def asked(columns: Any) -> tuple[str | int, ...] | None:
+    """Columns as they may be asked for: in any sequence, or one by itself. None, or no column, asks for nothing."""
+    if columns is None or isinstance(columns, str | int):
+        return (columns,) if columns or columns == 0 else None
+    try:
+        return tuple(columns) or None
+    except TypeError:
+        raise CrugError(f"columns = {columns!r}", "give a list of names, or of numbers from 1") from None
 
 
 def recording_of(table: Table, where: Places, chosen: bool) -> Recording:

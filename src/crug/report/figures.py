@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from crug.core.network import from_arrays
 from crug.metrics import MEASURES
 from crug.model import Model
 from crug.report.palette import MODEL, THIRD, TRUTH
 from crug.report.strides import stride_pictures
 from crug.runs import store
+from crug.runs.folder import final_network, read_curves, read_learned, task_folder
 from crug.runs.result import Learned, Result
 from crug.tasks import load
 from crug.tasks.base import Picture
@@ -127,18 +127,17 @@ def _logarithmic(*axes: Any) -> None:
 def draw_run(folder: Path) -> None:
     """All figures of a finished run, into its folder `figures`."""
     result = Result.read(folder)
-    network = from_arrays(store.read_arrays(folder / "network.safetensors"))
+    network = final_network(folder)
     names = [row.name for row in result.tasks][: len(network.readouts)]
     if not names:
         return
     known = {key: value for key, value in result.settings.items() if key in RunSettings.model_fields}
     settings = RunSettings.model_validate(known)
     tasks = [load(name, result.plan.seed, settings) for name in names]
-    places = [store.task_folder(folder, i, name) for i, name in enumerate(names)]
-    files = [place / "task.json" for place in places]
-    learned = [Learned.from_json(store.read_json(file), file) for file in files]
+    places = [task_folder(folder, i, name) for i, name in enumerate(names)]
+    learned = [read_learned(place)[0] for place in places]
     titles = [task.title for task in tasks]
-    curves = [store.read_arrays(place / "curves.safetensors") for place in places]
+    curves = [read_curves(place) for place in places]
     figures = {"learning": learning_curves(titles, curves)}
     figures |= drawn([task.picture(network, i) for i, task in enumerate(tasks)])
     if result.matrix:
@@ -158,9 +157,9 @@ def drawn(pictures: Sequence[Picture]) -> dict[str, Figure]:
 
 
 def _save(figures: Mapping[str, Figure], folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
     for name, figure in figures.items():
-        figure.savefig(folder / f"{name}.png", dpi=130)
+        with store.whole(folder / f"{name}.png") as file:
+            figure.savefig(file, dpi=130, format="png")
 
 
 def trial_pictures(pictures: Sequence[Picture]) -> Figure:

@@ -15,15 +15,19 @@ from crug.core.network import Network, with_gain, with_noise
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError
 from crug.methods.base import Assignment, Closing, Hints, Lesson, Memory, Method, Rehearsal
+from crug.runs import answers
 from crug.runs.journal import Journal
 from crug.runs.listeners import Listener
 from crug.runs.result import NOISE_SEED, Learned, Noisy
-from crug.runtime import make_room
+from crug.runtime import affordable, make_room
 from crug.tasks.base import Data, RolloutScorer, Task, WorstOf
 from crug.tasks.variability import Varied
 from crug.tasks.windows import NOBODY
 from crug.training.epochs import Recipe, Rules
 from crug.training.phases import Course, Outcome, outcome, run_phase
+
+STEP = 16.0
+"""Bytes for each unit at each sample of a batch that a gradient step takes."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,7 @@ def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
     history = _train(method, assignment, journal, hints, desk.listener)
     closing, chosen = Closing(a.network, a.memory), None
     if history:
-        chosen = method.choose(history, hints)
+        chosen = answers.choice(method, method.choose(history, hints), history)
         closing = _close(method, assignment, journal, chosen)
     network, memory = closing
     if a.number >= len(network.readouts):
@@ -84,9 +88,7 @@ def _varied(method: Method, assignment: Assignment, network: Network) -> tuple[N
 def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     """What the training of a task needs: its data, its score, other tasks to train on, and what the method recalls."""
     a, training = assignment, method.settings.training
-    opening = method.open(a)
-    if not isinstance(opening, Opening):
-        raise CrugError(f"{method.name}: open returned {type(opening).__name__}, not an Opening")
+    opening = answers.opening(method, method.open(a))
     block, _ = open_block(a.network, opening)
     recipe = Recipe.of(training, a.task.samples)
 
@@ -98,9 +100,11 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
         return made if enough or not forcing else make({})  # trajectories may be too short for longer windows
 
     data = make({})
-    rehearsals = method.rehearse(a)
+    rehearsals = answers.rehearsals(method, method.rehearse(a))
     others = tuple(r.task.view(a.network, block, r.readout, r.examples, training) for r in rehearsals)
     _check_pool(method, a.task, data.count, recipe)
+    numbers = training.batch * (training.window + 1) * (opening.size + len(opening.feeders) + 1)
+    affordable(STEP * numbers, f"{a.task.name}: a gradient step", "set training.batch or training.window lower")
     if not all(view.data.count for view in others):
         raise CrugError(
             f"{a.task.name}: no window of {training.window} steps fits into what {method.name} rehearses; "
@@ -112,7 +116,7 @@ def prepare(method: Method, assignment: Assignment) -> tuple[Course, Hints]:
     if joint := [(r, view) for r, view in zip(rehearsals, others, strict=True) if r.scored]:
         scorer = WorstOf(scorer, [_scored(a, opening, training, r, view) for r, view in joint])
     rules = Rules(method.objective, recipe)
-    recalled = method.recall(a.memory, block)
+    recalled = answers.recalled(method, method.recall(a.memory, block))
     course = Course(a.network, opening, data, rules, scorer, others, recalled, make)
     return course, Hints(a.number, len(a.sequence), opening.size, a.task.dim, scorer.floor, recipe.batches)
 
@@ -136,10 +140,11 @@ def _check_pool(method: Method, task: Task, pool: int, recipe: Recipe) -> None:
 def _train(method: Method, assignment: Assignment, journal: Journal, hints: Hints, listener: Listener) -> list[Outcome]:
     """All phases, each from the journal if it has been done."""
     history = journal.history()
-    while phase := method.next_phase(history, hints):
+    while phase := answers.phase(method, method.next_phase(history, hints), history):
         make_room()
         index, spent = len(history), sum(o.phase.epochs for o in history)
         progress = journal.resume(index) or journal.beginning(phase)
+        answers.penalty(method, journal.course, phase, progress)
         key = jax.random.fold_in(jax.random.fold_in(jax.random.key(assignment.seed), assignment.number), index)
 
         def watch(progress, due, phase=phase, index=index, spent=spent):
@@ -160,7 +165,4 @@ def _close(method: Method, assignment: Assignment, journal: Journal, chosen: int
     params = {**params, **masked(params, block.fixed.alive)}
     lesson = Lesson(assignment, block, params, journal.account(chosen), course.data, course.recipe, course.scorer)
     closed = method.close(lesson, generator(assignment.seed, Stream.RECYCLING, assignment.number))
-    if not (isinstance(closed, tuple) and [type(part) for part in closed] == [Network, dict]):
-        kinds = " and ".join(type(part).__name__ for part in (closed if isinstance(closed, tuple) else (closed,)))
-        raise CrugError(f"{method.name}: close returned {kinds}, not a Network and a dict of arrays")
-    return Closing(*closed)
+    return answers.closing(method, closed)

@@ -6,23 +6,30 @@ import os
 from collections.abc import Sequence
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from crug import methods
 from crug.errors import CrugError
-from crug.sections import Section
+from crug.sections import Seed, Stored, checked_seed
 from crug.tasks import SEQUENCES, TASKS
 from crug.training.settings import case_of
 
 
-class Plan(Section):
+class Plan(Stored):
     """What a run is of."""
 
     sequence: str
     tasks: tuple[str, ...]
     method: str
-    seed: Annotated[int, Field(ge=0)] = 0
+    seed: Seed = 0
     source: Annotated[str | None, Field(description="checksum of the method's file, where it is the user's own")] = None
+
+    @field_validator("tasks")
+    @classmethod
+    def _there(cls, tasks: tuple[str, ...]) -> tuple[str, ...]:
+        if unknown := [name for name in tasks if name not in TASKS]:
+            raise ValueError(f"no task is called {unknown[0]!r}")
+        return tasks
 
     @property
     def case(self) -> str:
@@ -39,9 +46,7 @@ class Plan(Section):
         called = sequence if isinstance(sequence, str) else ",".join(names)
         if (source := methods.checksum(method)) is not None:
             method = os.path.relpath(method)
-        if seed < 0:
-            raise CrugError(f"seed = {seed}; give a whole number from 0")
-        return cls(sequence=called, tasks=names, method=method, seed=seed, source=source)
+        return cls(sequence=called, tasks=names, method=method, seed=checked_seed(seed), source=source)
 
 
 def _tasks(sequence: str | Sequence[str]) -> tuple[str, ...]:

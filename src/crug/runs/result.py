@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from pydantic import Field, TypeAdapter, ValidationError
+import numpy as np
+from pydantic import AfterValidator, Field, NonNegativeInt, TypeAdapter, model_validator
 
 from crug.core.network import Network
-from crug.errors import CrugError
 from crug.metrics import MEASURES
 from crug.runs import store
 from crug.runs.plan import Plan
-from crug.sections import Section
+from crug.sections import Stored
 from crug.tasks.base import Score
 from crug.training.phases import Outcome
+from crug.training.settings import RunSettings
 
 FILE = "result.json"
 
@@ -59,38 +60,49 @@ class Learned:
     earlier: list[Score] = field(default_factory=list)
     noisy: Noisy | None = None
 
+    def __post_init__(self) -> None:
+        there = not self.history if self.chosen is None else 0 <= self.chosen < len(self.history)
+        if not there or not self.own.values:
+            raise ValueError(f"of {len(self.history)} phases {self.chosen} was chosen")
+
     def to_json(self) -> dict[str, Any]:
         return LEARNED.dump_python(self)
 
     @classmethod
     def from_json(cls, stored: Any, source: Path | str) -> Learned:
         """What `to_json` made; `source` is named where it is something else."""
-        return checked(LEARNED, stored, source)
+        return store.checked(LEARNED, stored, source)
 
 
 LEARNED: TypeAdapter[Learned] = TypeAdapter(Learned)
 HISTORY: TypeAdapter[list[Outcome]] = TypeAdapter(list[Outcome])
 
 
-def checked(kind: TypeAdapter[Any], stored: Any, source: Path | str) -> Any:
-    """Something that was stored, as what it should be; or an error that names the file."""
-    try:
-        return kind.validate_python(stored)
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        raise CrugError(f"{source}: not what crug wrote ({place}: {first['msg']}); {store.REMEDY}") from None
+def _known(measures: dict[str, float]) -> dict[str, float]:
+    if unknown := [name for name, value in measures.items() if name not in MEASURES or np.isnan(value)]:
+        raise ValueError(f"no value of a measure that there is: {unknown[0]}")
+    return measures
 
 
-class TaskResult(Section):
+def _kinds(units: dict[str, int]) -> dict[str, int]:
+    if units.keys() != {"linear", "relu"}:
+        raise ValueError("units are linear or relu")
+    return units
+
+
+Measures = Annotated[dict[str, float], AfterValidator(_known)]
+"""Values by the names that `crug.metrics.MEASURES` has."""
+
+
+class TaskResult(Stored):
     """One task of a run: its measures right after its own training and at the end, the latter also under noise where it
     carries some, the units that it has, and standard errors of measures at the end."""
 
     name: str
-    own: dict[str, float]
-    final: dict[str, float]
-    units: dict[str, int]
-    noisy: dict[str, float] = Field(default_factory=dict)
+    own: Measures
+    final: Measures
+    units: Annotated[dict[str, NonNegativeInt], AfterValidator(_kinds)]
+    noisy: Measures = Field(default_factory=dict)
     errors: dict[str, float] = Field(default_factory=dict)
 
     @property
@@ -99,7 +111,7 @@ class TaskResult(Section):
         return sum(self.units.values())
 
 
-class Result(Section):
+class Result(Stored):
     """The result of a run, as result.json holds it.
 
     `overall` sums up the tasks at the end: the worst of every measure, or the mean where a measure is in percent. Where
@@ -110,14 +122,24 @@ class Result(Section):
     plan: Plan
     settings: dict[str, Any]
     tasks: list[TaskResult]
-    overall: dict[str, float]
-    units: int
+    overall: Measures
+    units: NonNegativeInt
     shared: bool
-    memory_bytes: int
+    memory_bytes: NonNegativeInt
     completed: bool
-    seconds: float
-    matrix: list[list[dict[str, float]]] = Field(default_factory=list)
+    seconds: Annotated[float, Field(ge=0)]
+    matrix: list[list[Measures]] = Field(default_factory=list)
     stopped: str | None = None
+
+    @model_validator(mode="after")
+    def _of_its_plan(self):
+        if (names := tuple(row.name for row in self.tasks)) != self.plan.tasks or not names:
+            raise ValueError(f"has the tasks {', '.join(names) or '(none)'}, its plan {', '.join(self.plan.tasks)}")
+        if any(row.own.keys() != row.final.keys() for row in self.tasks) or self.completed != (self.stopped is None):
+            raise ValueError("its parts contradict each other")
+        known = {key: value for key, value in self.settings.items() if key in RunSettings.model_fields}
+        RunSettings.model_validate(known)
+        return self
 
     @property
     def size(self) -> int:
@@ -133,7 +155,10 @@ class Result(Section):
     def read(cls, folder: Path | str) -> Self:
         """The result of the run in a folder."""
         file = Path(folder) / FILE
-        return checked(TypeAdapter(cls), store.read_json(file), file)
+        return store.checked(RESULT, store.read_json(file), file)
+
+
+RESULT: TypeAdapter[Result] = TypeAdapter(Result)
 
 
 @dataclass(frozen=True)

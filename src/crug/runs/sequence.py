@@ -8,13 +8,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from crug import methods
-from crug.core.network import Network, from_arrays, to_arrays
+from crug.core.network import Network, to_arrays
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment, Method
 from crug.runs import store
-from crug.runs.learning import Desk, Taught, learn
+from crug.runs.folder import NETWORK, complete, final_network, prepare, read_task, task_folder, write_task
+from crug.runs.learning import Desk, learn
 from crug.runs.listeners import Listener, Silent, Ticker
 from crug.runs.plan import Plan
 from crug.runs.proof import parameters_digest
@@ -60,13 +63,21 @@ def run(
 def carry_out(plan: Plan, method: Method, folder: Path, listener: Listener) -> Result:
     """Carry a plan out in a folder, or go on with it; what is finished is only read."""
     about = {"plan": plan.model_dump(mode="json"), "settings": method.settings.model_dump(mode="json")}
-    store.prepare(folder, about, version("crug"))
-    whole = all(map(store.complete, (folder / "tasks").glob("*"))) and (folder / "network.safetensors").exists()
-    if (folder / FILE).exists() and whole:
-        return Result.read(folder)
-    with store.alone(folder):
+    prepare(folder, about, version("crug"))
+    if (folder / FILE).exists() and (result := Result.read(folder)).plan == plan and _whole(folder, result):
+        return result
+    with store.alone(folder), np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
         ending = _through(plan, method, folder, listener)
         return make_result(plan, about["settings"], ending).write(folder)
+
+
+def _whole(folder: Path, result: Result) -> bool:
+    """Whether all that a finished run has is there."""
+    if not (folder / NETWORK).exists():
+        return False
+    learned = result.plan.tasks[: len(final_network(folder).readouts)]
+    places = [task_folder(folder, number, name) for number, name in enumerate(learned)]
+    return all(map(complete, places)) and (not result.completed or learned == result.plan.tasks)
 
 
 def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> Ending:
@@ -78,12 +89,12 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
     bits: list[str] = []
     memory, stopped = {}, None
     for number, task in enumerate(tasks):
-        place = store.task_folder(folder, number, task.name)
-        if store.complete(place):
-            network = from_arrays(store.read_arrays(place / "network.safetensors"))
-            memory = store.read_arrays(place / "memory.safetensors")
-            file = place / "task.json"
-            learned.append(Learned.from_json(store.read_json(file), file))
+        place = task_folder(folder, number, task.name)
+        if complete(place):
+            found, network, memory = read_task(place)
+            if number >= len(network.readouts):
+                raise CrugError(f"{place / NETWORK}: has not learned {task.name}; remove the folder and run it again")
+            learned.append(found)
         else:
             listener.begins(task)
             try:
@@ -92,17 +103,16 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
             except Exhausted as why:
                 stopped = f"{task.name}: {why}"
                 break
-            _record(place, taught)
+            write_task(place, taught)
             store.clear(folder / "progress")
             network, memory = taught.network, taught.memory
             learned.append(taught.learned)
         bits.append(parameters_digest(network, number))
         listener.learned(task.name, learned[-1], network.units_of(number))
-    store.write_arrays(folder / "network.safetensors", to_arrays(network))
+    store.write_arrays(folder / NETWORK, to_arrays(network))
     size = sum(value.nbytes for value in memory.values())
-    last = [
-        _again(task, network, k, *before) for k, (task, *before) in enumerate(zip(tasks, learned, bits, strict=False))
-    ]
+    before = zip(tasks, learned, bits, strict=False)
+    last = [_again(task, network, k, known, digest) for k, (task, known, digest) in enumerate(before)]
     final, noisy = [score for score, _ in last], [under for _, under in last]
     worst = [task.worst() for task in tasks]
     return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks))
@@ -115,11 +125,3 @@ def _again(task: Task, network: Network, number: int, learned: Learned, bits: st
     if parameters_digest(network, number) == bits and carries == (learned.noisy is not None):
         return learned.own, learned.noisy and learned.noisy.own
     return task.evaluate(network, number), task.evaluate(network, number, NOISE_SEED) if carries else None
-
-
-def _record(place: Path, taught: Taught) -> None:
-    """What the next task begins with, and what is said of this one: task.json comes last and vouches for the rest."""
-    store.write_arrays(place / "curves.safetensors", taught.curves)
-    store.write_arrays(place / "memory.safetensors", taught.memory)
-    store.write_arrays(place / "network.safetensors", to_arrays(taught.network))
-    store.write_json(place / "task.json", taught.learned.to_json())

@@ -8,11 +8,14 @@ from pathlib import Path
 import numpy as np
 
 from crug.core.dynamics import run_under
-from crug.core.network import Network, from_arrays
+from crug.core.network import Network
 from crug.core.noise import roll_out
 from crug.core.streams import Stream, generator
-from crug.runs import store
-from crug.runs.result import NOISE_SEED, Result
+from crug.errors import CrugError
+from crug.runs.folder import final_network, read_config, read_curves, read_task, task_folder
+from crug.runs.plan import Plan
+from crug.runs.proof import parameters_digest
+from crug.runs.result import NOISE_SEED, Learned, Result
 
 STARTS, STEPS = 5, 40_000
 TRIALS = 200
@@ -20,20 +23,59 @@ TRIALS = 200
 
 def verify(folder: Path) -> Iterator[tuple[str, bool]]:
     """For every task of a run a line and whether its rollout from the checkpoint after its own training and from the
-    final network are the same bits. The starts are drawn: the guarantee does not depend on them."""
-    final = from_arrays(store.read_arrays(folder / "network.safetensors", check=False))
-    names = [row.name for row in Result.read(folder).tasks][: len(final.readouts)]
+    final network are the same bits. The starts are drawn: the guarantee does not depend on them.
+
+    Which tasks there are follows from what the run is of and from its networks, so that none is left out because
+    result.json does not name it. All other files are read and checked too; what is damaged has a line of its own.
+    """
+    plan, final = read_config(folder).plan, final_network(folder)
+    names, records = plan.tasks[: len(final.readouts)], []
     for number, name in enumerate(names):
-        file = store.task_folder(folder, number, name) / "network.safetensors"
-        before, after = (behaviour(network, number) for network in (from_arrays(store.read_arrays(file)), final))
-        if before.shape == after.shape and before.tobytes() == after.tobytes():
-            what = "rollouts" if len(final.readouts[number]) else "answers"
-            what += ", half of them under noise," if final.noises[number] else ""
-            yield f"{name}: {len(before)} {what} of {before.shape[1]} steps are the same bits", True
-        else:
-            bits = (np.ascontiguousarray(x).view(np.uint32) for x in (before, after))
-            differ = np.argwhere(np.not_equal(*bits).any(axis=(0, 2)))
-            yield f"{name}: CHANGED, rollouts differ from step {int(differ[0, 0]) + 1} on", False
+        place = task_folder(folder, number, name)
+        try:
+            learned, before, _ = read_task(place)
+            read_curves(place)
+        except CrugError as error:
+            yield f"{name}: CHANGED, {error.what}", False
+            continue
+        records.append(learned)
+        yield _compared(name, number, before, final)
+    if len(records) == len(names) and (problem := _told(folder, plan, records)):
+        yield f"result.json: CHANGED, {problem}", False
+
+
+def _compared(name: str, number: int, before: Network, final: Network) -> tuple[str, bool]:
+    """A task by the network after its own training, and by the final one."""
+    if number >= len(before.readouts):
+        return f"{name}: CHANGED, the network after its training has not learned it", False
+    first, last = (behaviour(network, number) for network in (before, final))
+    if first.shape != last.shape or first.tobytes() != last.tobytes():
+        if first.shape != last.shape:
+            return f"{name}: CHANGED, rollouts differ in what is read out", False
+        bits = (np.ascontiguousarray(x).view(np.uint32) for x in (first, last))
+        differ = np.argwhere(np.not_equal(*bits).any(axis=(0, 2)))
+        return f"{name}: CHANGED, rollouts differ from step {int(differ[0, 0]) + 1} on", False
+    if not np.array_equal(np.flatnonzero(before.owner == number), np.flatnonzero(final.owner == number)):
+        return f"{name}: CHANGED, rollouts are the same but the ledger gives it other units", False
+    if parameters_digest(before, number) != parameters_digest(final, number):
+        return f"{name}: CHANGED, rollouts are the same but parameters, encoder or kinds of units are not", False
+    what = "rollouts" if len(final.readouts[number]) else "answers"
+    what += ", half of them under noise," if final.noises[number] else ""
+    return f"{name}: {len(first)} {what} of {first.shape[1]} steps are the same bits", True
+
+
+def _told(folder: Path, plan: Plan, records: list[Learned]) -> str:
+    """What is wrong with what result.json tells of a run."""
+    try:
+        result = Result.read(folder)
+    except CrugError as error:
+        return error.what
+    if result.plan != plan or (result.completed and len(records) < len(plan.tasks)):
+        return "it is of another run"
+    for row, learned in zip(result.tasks, records, strict=False):
+        if row.own != learned.own.measures():
+            return f"{row.name} has other measures than right after it was learned"
+    return ""
 
 
 def behaviour(network: Network, number: int) -> np.ndarray:

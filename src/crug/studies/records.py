@@ -19,7 +19,6 @@ from crug import methods
 from crug.errors import CrugError
 from crug.runs import Result, store
 from crug.runs.proof import machine
-from crug.runs.result import checked
 from crug.sections import Section
 from crug.studies.wanted import Wanted, place_of
 from crug.tasks import family_of
@@ -111,8 +110,11 @@ class Shelf:
         return file
 
 
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+
+
 def _read(file: Path) -> Record:
-    return checked(TypeAdapter(Record), store.read_json(file), file)
+    return store.checked(RECORD, store.read_json(file), file)
 
 
 def collect(folders: Iterable[Path], shelf: Shelf) -> list[Path]:

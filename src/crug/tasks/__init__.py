@@ -14,7 +14,9 @@ from crug.readers import Recording
 from crug.tasks import cognitive, gait, systems
 from crug.tasks.base import Data, Family, Picture, Score, Scorer, Task
 from crug.tasks.driven import DrivenTask
-from crug.tasks.recordings import Prepared, RecordingTask, Scale, as_recordings
+from crug.tasks.recordings import Prepared, RecordingTask
+from crug.tasks.samples import as_recordings
+from crug.tasks.scale import Scale
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (systems.FAMILY, gait.FAMILY, cognitive.FAMILY)}
 

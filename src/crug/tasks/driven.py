@@ -8,7 +8,7 @@ attractor there is the error of the response; of a chaotic system it is large ev
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, ClassVar
@@ -29,7 +29,8 @@ from crug.sections import TrainingSettings
 from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
 from crug.tasks.base import Look, Picture, RolloutScorer, Score, Scorer
 from crug.tasks.forecasts import CHOOSING, Forecasts
-from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, Scale, held_out, kept
+from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, held_out, kept
+from crug.tasks.scale import Scale, misfit, within_reach
 from crug.tasks.variability import Variability, variability
 from crug.tasks.windows import Windows, affordable, bounded, feed, window_starts, window_view
 
@@ -148,10 +149,12 @@ class DrivenTask(RecordingTask):
                     f"recording {name!r}: input {columns[i]} is constant in the part to learn from; leave it out"
                 )
         scale = Scale.of(train)
+        test = scale.standardise(np.concatenate(tests)[:TESTED])
+        within_reach(f"recording {name!r}, inputs of the held-out part", test, columns)
         task = replace(
             prepared.task,
             train_inputs=scale.standardise(train),
-            test_inputs=kept(scale.standardise(np.concatenate(tests)[:TESTED])),
+            test_inputs=kept(test),
             input_scale=scale,
             input_columns=columns,
         )
@@ -238,6 +241,9 @@ class DrivenTask(RecordingTask):
         s = np.broadcast_to(s[: how.steps], (len(how.x0), how.steps, s.shape[1]))
         return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed, s)
 
+    def rolling(self, network: Network, number: int, how: Rolling) -> Iterator[np.ndarray]:
+        yield self.roll(network, number, how)  # inputs are in memory as they are
+
     def foresee(self, network: Network, number: int, how: Rolling) -> np.ndarray:
         needed = len(how.x0) - 1 + how.steps
         s = self._given(np.empty((0, len(self.input_scale.mean))) if how.inputs is None else how.inputs)
@@ -257,7 +263,9 @@ class DrivenTask(RecordingTask):
             raise CrugError(f"{self.name!r} has {width} inputs; give them as (T, {width}), not {np.shape(inputs)}")
         if not np.isfinite(s).all():
             raise CrugError(f"{self.name!r}: the inputs have values that are not finite")
-        return self.input_scale.standardise(s)
+        found = self.input_scale.standardise(s)
+        within_reach(f"{self.name!r}, inputs", found, self.input_columns or [str(i + 1) for i in range(width)])
+        return found
 
     def proof(self, network: Network, number: int, steps: int, seed: int | None = None) -> np.ndarray:
         return super().proof(network, number, min(steps, len(self.test_inputs)), seed)
@@ -269,6 +277,11 @@ class DrivenTask(RecordingTask):
             "input_mean": self.input_scale.mean,
             "input_std": self.input_scale.std,
         }
+
+    @classmethod
+    def misfit(cls, arrays: Mapping[str, np.ndarray], columns: int, inputs: int) -> str:
+        scales = {"mean": (columns,), "std": (columns,), "input_mean": (inputs,), "input_std": (inputs,)}
+        return misfit(arrays, {**scales, "test": (None, columns), "inputs": (None, inputs)}, not inputs and "no input")
 
     @classmethod
     def restored(cls, name: str, dt: float, columns: tuple[str, ...], arrays: Mapping[str, np.ndarray]) -> DrivenTask:

@@ -29,7 +29,8 @@ from crug.runtime import cache_folder
 from crug.sections import Section, TrainingSettings
 from crug.tasks.attractor import AttractorScorer
 from crug.tasks.base import Family, Picture, RolloutScorer
-from crug.tasks.recordings import RecordingTask, Scale
+from crug.tasks.recordings import RecordingTask
+from crug.tasks.scale import Scale
 
 GROUPS = {"control": 16, "park": 15, "hunt": 20, "als": 13}
 TITLES = {"control": "Control", "park": "Parkinson", "hunt": "Huntington", "als": "ALS"}

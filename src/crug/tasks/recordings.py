@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,16 +12,16 @@ from crug.core.block import Block, View
 from crug.core.dynamics import System, run_freely
 from crug.core.following import forecast
 from crug.core.network import Network, create, recycle
-from crug.core.noise import roll_out
+from crug.core.noise import in_pieces, roll_out
 from crug.errors import CrugError
 from crug.metrics import MEASURES, against
-from crug.readers.columns import Recording, checked, constant
+from crug.readers.columns import Recording, constant, magnitude
 from crug.readers.noise import Noise, noise, smoothed
-from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import MANY, STARTS, SURE, AttractorScorer, attractor_score, measured, spread, surely
 from crug.tasks.base import Picture, RolloutScorer, Score, Scorer, Task
 from crug.tasks.forecasts import CHOOSING, Forecasts
+from crug.tasks.scale import Scale, misfit, within_reach
 from crug.tasks.timescale import time_scale
 from crug.tasks.variability import Variability, variability
 from crug.tasks.windows import Windows, make_windows, window_view
@@ -49,24 +49,6 @@ NOISY = 0.03
 """Of a column's standard deviation: less noise than that does not change what a network scores."""
 RUNAWAY = 10
 """A rollout this many times farther out than the data ever were has run away."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How a recording was standardised."""
-
-    mean: np.ndarray
-    std: np.ndarray
-
-    @classmethod
-    def of(cls, x: np.ndarray) -> Scale:
-        return cls(x.mean(axis=0), x.std(axis=0))
-
-    def standardise(self, x: np.ndarray) -> np.ndarray:
-        return (np.asarray(x, np.float64) - self.mean) / self.std
-
-    def restore(self, x: np.ndarray) -> np.ndarray:
-        return np.asarray(x, np.float64) * self.std + self.mean
 
 
 @dataclass(frozen=True)
@@ -205,6 +187,7 @@ class RecordingTask(Task):
         widths = tuple(one.width if smooth else 0 for one in found)
         train = np.concatenate([smoothed(x, widths) for x in parts])
         scale = Scale.of(train)
+        within_reach(f"recording {name!r}, held-out part", scale.standardise(test), pieces[0].columns)
         task = cls(
             name,
             name,
@@ -245,6 +228,11 @@ class RecordingTask(Task):
             raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
         return roll_out(network.task_system(number), how.x0, (how.steps, 0), network.noises[number], how.seed)
 
+    def rolling(self, network: Network, number: int, how: Rolling) -> Iterator[np.ndarray]:
+        """What `roll` gives without inputs, some steps after others."""
+        noise = network.noises[number]
+        return in_pieces(network.task_system(number), how.x0, how.steps, noise, how.seed)
+
     def foresee(self, network: Network, number: int, how: Rolling) -> np.ndarray:
         """What comes after the context `how.x0` (T, N): (steps, N), standardised."""
         if how.inputs is not None:
@@ -259,6 +247,12 @@ class RecordingTask(Task):
         """What a model keeps to score it again."""
         breaks = {"breaks": np.asarray(self.test_breaks, np.int64)} if self.test_breaks else {}
         return {"test": self.test.astype(np.float32), **breaks}
+
+    @classmethod
+    def misfit(cls, arrays: Mapping[str, np.ndarray], columns: int, inputs: int) -> str:
+        """In which way arrays from a file are not what `remembered` and the scale of such a recording are."""
+        shapes = {"mean": (columns,), "std": (columns,), "test": (None, columns)}
+        return misfit(arrays, shapes, inputs and f"{inputs} inputs")
 
     @classmethod
     def restored(
@@ -298,83 +292,5 @@ def _noise(name: str, i: int, column: list[np.ndarray]) -> Noise:
     """How noisy a column is."""
     if constant(np.concatenate(column)):
         raise CrugError(f"recording {name!r}: column {i + 1} is constant in the part to learn from; leave it out")
-    return noise(column)
-
-
-def as_recordings(
-    x: Any, name: str, dt: float | None = None, columns: Sequence[str] = (), inputs: Any = None
-) -> list[Recording]:
-    """What `Model.learn` is given, as checked recordings: one for each trajectory.
-
-    `x` is an array (T, N), a Recording, or several of either; `inputs` are given alike. `dt` and `columns` win over
-    what a Recording says. Columns that have names were chosen: one of them may rise evenly.
-    """
-    if not isinstance(name, str) or not name.strip():
-        raise CrugError(f"name = {name!r}: a recording is called by a text, e.g. 'monday'")
-    several = list(x) if _several(x) else [x]
-    given = [None] * len(several) if inputs is None else list(inputs) if _several(inputs) else [inputs]
-    if not several:
-        raise CrugError(f"recording {name!r}: there are no samples")
-    if len(given) != len(several):
-        raise CrugError(
-            f"recording {name!r}: {len(several)} trajectories but inputs of {len(given)}; give one for each"
-        )
-    found = []
-    for i, (one, s) in enumerate(zip(several, given, strict=True)):
-        where = f"recording {name!r}" if len(several) == 1 else f"recording {name!r}, trajectory {i + 1}"
-        recording = _recording(one, where, dt, columns, s)
-        found.append(_checked(recording, found[0] if found else None, isinstance(one, Recording) or bool(columns)))
-    return found
-
-
-def _several(x: Any) -> bool:
-    return not isinstance(x, Recording) and getattr(x, "ndim", 3) >= 3
-
-
-def _recording(x: Any, where: str, dt: float | None, columns: Sequence[str], inputs: Any) -> Recording:
-    if isinstance(x, Recording):
-        x = replace(x, source=where)
-    else:
-        values = _plain(where, x)
-        x = Recording(where, values, _numbered(values))
-    if columns:
-        x = replace(x, columns=tuple(columns))
-    if inputs is not None:
-        values = _plain(f"{where}: inputs", inputs)
-        x = replace(x, inputs=values, input_columns=_numbered(values))
-    return x if dt is None else replace(x, dt=dt)
-
-
-def _numbered(values: np.ndarray) -> tuple[str, ...]:
-    return tuple(str(i + 1) for i in range(values.shape[1]))
-
-
-def _checked(recording: Recording, first: Recording | None, chosen: bool) -> Recording:
-    """The recording, if it can be learned and, where there are several, goes with the first of them."""
-    where, x, dt = recording.source, recording.values, recording.dt
-    if dt is not None and not (np.isfinite(dt) and dt > 0):
-        raise CrugError(f"{where}: dt = {dt:g}; the interval between samples is a positive number")
-    if first is not None and x.shape[1] != first.values.shape[1]:
-        have = f"{x.shape[1]} columns, the first has {first.values.shape[1]}"
-        raise CrugError(f"{where}: has {have}; they must be the same")
-    if len(x) < SHORTEST:
-        raise CrugError(f"{where}: has {len(x)} samples; a trajectory needs at least {SHORTEST}")
-    if len(recording.columns) != x.shape[1]:
-        raise CrugError(f"{where}: has {x.shape[1]} columns, {len(recording.columns)} names are given")
-    if recording.inputs is not None and len(recording.inputs) != len(x):
-        raise CrugError(f"{where}: has {len(x)} samples but {len(recording.inputs)} of its inputs; give one for each")
-    return checked(recording, chosen=chosen)
-
-
-def _plain(where: str, piece: Any) -> np.ndarray:
-    """Real numbers (T, N); what a mask hides is missing."""
-    if isinstance(piece, np.ma.MaskedArray):
-        piece = np.where(np.ma.getmaskarray(piece), np.nan, piece.data)
-    x = np.asarray(piece)
-    if x.dtype.kind not in "fiub":
-        raise CrugError(f"{where}: holds {x.dtype}, not real numbers")
-    if x.ndim == 1:
-        x = x[:, None]
-    if x.ndim != 2:
-        raise CrugError(f"{where}: has {x.ndim} dimensions; give samples as (time, columns)")
-    return x.astype(np.float64)
+    size = magnitude(np.concatenate(column))
+    return noise(column if size == 1 else [x / size for x in column])

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import BaseModel, Field, ValidationError
 
-from crug.errors import CrugError
-from crug.sections import NetworkSettings, Section, TrainingSettings
+from crug.errors import CrugError, brief
+from crug.sections import NetworkSettings, Section, TrainingSettings, plain
 from crug.tasks import FAMILIES, family_of
 from crug.tasks.cognitive import TrialSettings
 from crug.tasks.gait import GaitSettings
@@ -73,7 +73,7 @@ class RunSettings(Section):
     def resolve(cls, case: str, given: Given) -> Self:
         """The settings for a case: what is given, and for the rest, where `layers` finds it."""
         try:
-            return cls.model_validate(merged(cls.layers(case, nested(given))))
+            return cls.model_validate(merged(cls.layers(case, plain(nested(given)))))
         except ValidationError as error:
             raise CrugError(explain(error, cls)) from None
 
@@ -105,13 +105,15 @@ def flat(values: Given, prefix: str = "") -> dict[str, Any]:
 def nested(values: Given) -> dict[str, Any]:
     """Settings by section, from dotted names; what is nested already stays so."""
     found: dict[str, Any] = {}
+    if not isinstance(values, Mapping):
+        raise CrugError(f"settings = {brief(values)}: give them by name, as in {{'path.tolerance': 0.2}}")
     for dotted, value in values.items():
-        *path, last = dotted.split(".")
+        *path, last = str(dotted).split(".")
         place = found
         for name in path:
             place = place.setdefault(name, {})
             if not isinstance(place, dict):
-                raise CrugError(f"{dotted} = {value}: {name} is a value, not a section")
+                raise CrugError(f"{dotted} = {brief(value)}: {name} is a value, not a section")
         place[last] = {**place.get(last, {}), **nested(value)} if isinstance(value, Mapping) else value
     return found
 
@@ -168,5 +170,6 @@ def explain(error: ValidationError, settings: type[RunSettings]) -> str:
         near = difflib.get_close_matches(key, keys(settings), n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else "`crug methods` lists the settings"
         return f"{key}: there is no such setting; {hint}"
-    message = first["msg"].removeprefix("Value error, ")
-    return f"{key} = {first['input']!r}: {message[0].lower()}{message[1:]}"
+    if first["type"] == "value_error":  # our own words, which name what they are about
+        return f"{key}: {first['msg'].removeprefix('Value error, ')}"
+    return f"{key} = {brief(first['input'])}: {first['msg'][0].lower()}{first['msg'][1:]}"
