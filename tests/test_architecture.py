@@ -19,6 +19,7 @@ ROOMS = (
     "training",
     "methods",
     "runs",
+    "analysis",
     "model",
     "field",
     "studies",

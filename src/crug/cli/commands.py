@@ -8,7 +8,7 @@ import warnings
 
 import typer
 
-from crug.cli import ahead, benchmark, lists, model, run
+from crug.cli import ahead, benchmark, lists, look, model, run
 from crug.cli.options import STOPPED
 from crug.errors import CrugError
 
@@ -46,6 +46,7 @@ for command in (
     model.extract,
     model.remove,
     model.grow,
+    look.analyse,
     benchmark.benchmark,
 ):
     app.command()(command)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from crug.analysis import Analysis, Subject, analyse
 from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
@@ -182,6 +183,17 @@ class Uses:
                 "leave --noise out",
             )
         return seed if noise else None
+
+    def analyse(self, name: str, cycles: int = 1) -> Analysis:
+        """What a recording's network does: Lyapunov exponents and dimension, fixed points and cycles of up to `cycles`
+        samples, linear regions, where it ends from many starts, and what it draws from earlier recordings.
+
+        `print` shows it in words. Places are in the recording's units, and exponents per sample and per unit of time.
+        """
+        known = self._known(name)
+        scale = known.scale
+        subject = Subject(self.network, self._number(name), known.task, self.tasks, scale.mean, scale.std)
+        return analyse(subject, cycles)
 
     def picture(self, name: str) -> Picture:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""

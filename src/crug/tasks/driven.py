@@ -27,7 +27,7 @@ from crug.errors import CrugError
 from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
-from crug.tasks.base import Look, Picture, RolloutScorer, Score, Scorer
+from crug.tasks.base import Look, Observed, Picture, RolloutScorer, Score, Scorer
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, Scale, held_out, kept
 from crug.tasks.variability import Variability, variability
@@ -181,6 +181,9 @@ class DrivenTask(RecordingTask):
         found = stretches.score(stretches.run(system, network.noises[number], seed))
         valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
         return replace(found, values={**found.values, **valid})
+
+    def observed(self) -> Observed | None:
+        return Observed(self.test, self.dt, self.columns, self.test_breaks, self.test_inputs)
 
     def forecasts(self) -> Forecasts:
         return Forecasts.of(self.test, self.test_breaks, self.test_inputs)

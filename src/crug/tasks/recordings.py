@@ -20,7 +20,7 @@ from crug.readers.noise import Noise, noise, smoothed
 from crug.readers.shape import SHORTEST
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import MANY, STARTS, SURE, AttractorScorer, attractor_score, measured, spread, surely
-from crug.tasks.base import Picture, RolloutScorer, Score, Scorer, Task
+from crug.tasks.base import Observed, Picture, RolloutScorer, Score, Scorer, Task
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.timescale import time_scale
 from crug.tasks.variability import Variability, variability
@@ -129,6 +129,9 @@ class RecordingTask(Task):
         )
         valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
         return replace(found, values={**found.values, **many.values, **valid}, errors=many.errors)
+
+    def observed(self) -> Observed | None:
+        return Observed(self.test, self.dt, self.columns, self.test_breaks)
 
     def forecasts(self) -> Forecasts:
         """Those by which the forecasts of a network are judged."""
