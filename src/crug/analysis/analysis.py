@@ -10,7 +10,7 @@ import numpy as np
 
 from crug.analysis.basins import DIVERGENT, Basin, LimitSet, basins, limit_set
 from crug.analysis.cycles import Orbits, find_orbits
-from crug.analysis.lyapunov import STEPS, TRANSIENT, Exponents, spectrum
+from crug.analysis.lyapunov import STEPS, SURE, TRANSIENT, Exponents, spectrum
 from crug.analysis.maps import Map
 from crug.analysis.recorded import recorded_exponents
 from crug.analysis.regions import Regions, regions
@@ -77,19 +77,11 @@ class Analysis:
 
     @property
     def disagreement(self) -> str:
-        """What to say where the network is chaotic and the recording is not, or the other way round; otherwise nothing.
-
-        It takes both to be sure: an exponent that may be zero agrees with everything but a clearly positive one.
-        """
-        if self.recorded is None or self.driven or not np.isfinite(self.exponents.largest):
+        """What to say where the network is chaotic and the recording is not, or the other way round; otherwise
+        nothing."""
+        if self.recorded is None or self.driven:
             return ""
-        ours, theirs = self.exponents, self.recorded
-        apart = ours.per_time[0] - theirs.per_time[0]
-        error = float(np.hypot(ours.errors[0], theirs.errors[0])) / ours.dt
-        if (ours.signs[0] > 0) == (theirs.signs[0] > 0) or abs(apart) < 3 * error:
-            return ""
-        said = ("the network is chaotic, the recording is not", "the recording is chaotic, the network is not")
-        return f"{said[0] if ours.signs[0] > 0 else said[1]}: the largest exponent is {_both(ours, theirs)}"
+        return disagreement(self.exponents, self.recorded)
 
     def __str__(self) -> str:
         return "\n".join(self.sentences())
@@ -165,6 +157,19 @@ class Analysis:
             **({"transfer": {k: v if k == "ratio" else dict(v) for k, v in vars(t).items()}} if t else {}),
             **({"disagreement": self.disagreement} if self.disagreement else {}),
         }
+
+
+def disagreement(ours: Exponents, theirs: Exponents) -> str:
+    """What to say where a network is chaotic and its recording is not, or the other way round. It takes both the sign
+    and the size to be sure: where the exponents are as close as their errors, nothing is said."""
+    if not np.isfinite(ours.largest):
+        return ""
+    apart = ours.per_time[0] - theirs.per_time[0]
+    error = float(np.hypot(ours.errors[0], theirs.errors[0])) / ours.dt
+    if (ours.signs[0] > 0) == (theirs.signs[0] > 0) or abs(apart) < SURE * error:
+        return ""
+    said = ("the network is chaotic, the recording is not", "the recording is chaotic, the network is not")
+    return f"{said[0] if ours.signs[0] > 0 else said[1]}: the largest exponent is {_both(ours, theirs)}"
 
 
 def _shown(exponents: Exponents) -> str:

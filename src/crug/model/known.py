@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 from pydantic import Field
 
+from crug.analysis.verdict import Judged, judged
 from crug.core.network import Network
 from crug.metrics import MEASURES
 from crug.runs.proof import digest, digest_of, machine, parameters_digest
@@ -37,6 +38,8 @@ class About(Section):
     kind: str = "recording"
     inputs: tuple[str, ...] = Field((), description="names of the inputs, where there are any")
     held_out: bool = Field(True, description="whether scores are of samples that it was not learned from")
+    floor: dict[str, float] = Field({}, description="by measure, what a perfect model would score")
+    remarks: tuple[str, ...] = Field((), description="what is wrong with its rollouts that scores do not see")
 
 
 @dataclass(frozen=True)
@@ -52,10 +55,16 @@ class Known:
     def name(self) -> str:
         return self.about.name
 
+    @property
+    def judged(self) -> Judged:
+        """What its scores on the held-out part are judged by."""
+        return Judged(self.about.floor, self.about.remarks)
+
     @classmethod
     def of(cls, prepared: Prepared, learned: Learned, training: TrainingSettings, network: Network) -> Self:
         """A recording that has just been learned, as the network's last task."""
         task, number = prepared.task, len(network.readouts) - 1
+        beside = judged(network, number, task, NOISE_SEED if network.noises[number] else None)
         about = About(
             name=task.name,
             dt=task.dt,
@@ -71,6 +80,8 @@ class Known:
             kind=task.kind,
             inputs=task.input_columns,
             held_out=prepared.held_out,
+            floor={measure: value for measure, value in beside.floor.items() if np.isfinite(value)},
+            remarks=tuple(beside.remarks),
         )
         arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
         known = cls.restored(about, learned, arrays)

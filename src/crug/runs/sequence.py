@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from crug import methods
+from crug.analysis.verdict import judged
 from crug.core.network import from_arrays, to_arrays
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
@@ -101,7 +102,8 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
     final = [task.evaluate(network, k) for k, task in done]
     noisy = [task.evaluate(network, k, NOISE_SEED) if network.noises[k] else None for k, task in done]
     worst = [task.worst() for task in tasks]
-    return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks))
+    beside = [judged(network, k, task, NOISE_SEED if network.noises[k] else None) for k, task in done]
+    return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks), beside)
 
 
 def _record(place: Path, taught: Taught) -> None:

@@ -183,7 +183,11 @@ class DrivenTask(RecordingTask):
         return replace(found, values={**found.values, **valid})
 
     def observed(self) -> Observed | None:
-        return Observed(self.test, self.dt, self.columns, self.test_breaks, self.test_inputs)
+        return Observed(self.test, self.dt, self.columns, self.rollout, self.test_breaks, self.test_inputs)
+
+    def floor(self) -> dict[str, float]:
+        """Under the same inputs a perfect model of a system that forgets its start does the same."""
+        return {"d_stsp": 0.0, "d_h": 0.0, "error": 0.0}
 
     def forecasts(self) -> Forecasts:
         return Forecasts.of(self.test, self.test_breaks, self.test_inputs)

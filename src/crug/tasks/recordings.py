@@ -131,7 +131,15 @@ class RecordingTask(Task):
         return replace(found, values={**found.values, **many.values, **valid}, errors=many.errors)
 
     def observed(self) -> Observed | None:
-        return Observed(self.test, self.dt, self.columns, self.test_breaks)
+        return Observed(self.test, self.dt, self.columns, self.rollout, self.test_breaks)
+
+    def floor(self) -> dict[str, float]:
+        """What stretches of the training part score in place of rollouts; nothing where a model no longer has it."""
+        length = min(self.rollout[0] - self.rollout[1], len(self.train))
+        if not length:
+            return {}
+        begins = np.linspace(0, len(self.train) - length, STARTS).astype(int)
+        return measured(self.test, np.stack([self.train[i : i + length] for i in begins])).measures()
 
     def forecasts(self) -> Forecasts:
         """Those by which the forecasts of a network are judged."""
