@@ -7,17 +7,20 @@ from crug.analysis.cycles import Orbit, find_orbits
 from crug.analysis.lyapunov import Exponents, kaplan_yorke, spectrum
 from crug.analysis.maps import Map
 from crug.analysis.regions import Graph, Regions, regions
+from crug.analysis.verdict import Judged, judged
 
 __all__ = [
     "Analysis",
     "Exponents",
     "Graph",
+    "Judged",
     "Map",
     "Orbit",
     "Regions",
     "Subject",
     "analyse",
     "find_orbits",
+    "judged",
     "kaplan_yorke",
     "regions",
     "spectrum",

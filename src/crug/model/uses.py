@@ -7,16 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crug.analysis import Analysis, Subject, analyse
+from crug.analysis import Analysis, Judged, Subject, analyse, judged
+from crug.analysis.baselines import forecast_errors
 from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
 from crug.model.known import About, Known
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
-from crug.tasks import Score
+from crug.tasks import RecordingTask, Score
 from crug.tasks.base import Picture
-from crug.tasks.recordings import SAMPLES, Rolling
+from crug.tasks.recordings import FEWEST, SAMPLES, Rolling
 
 
 class Size(NamedTuple):
@@ -171,9 +172,61 @@ class Uses:
             raise CrugError(f"x0 of {known.name!r} has {len(start)} starts; the whole network has one")
         return np.asarray(start[0], np.float32)
 
-    def score(self, name: str, noise: bool = False, seed: int = NOISE_SEED) -> Score:
-        """All measures of a recording on its held-out part; with `noise=True`, of rollouts that vary as it did."""
-        return self._known(name).task.evaluate(self.network, self._number(name), self._noise_seed(name, noise, seed))
+    def score(
+        self,
+        name: str,
+        x: np.ndarray | Recording | None = None,
+        noise: bool = False,
+        seed: int = NOISE_SEED,
+        inputs: np.ndarray | None = None,
+    ) -> Score:
+        """All measures of a recording's network on the held-out part, or on new data.
+
+        Parameters
+        ----------
+        name : a recording of the model.
+        x : (T, N) other samples of the same system, in the recording's units and as far apart; or a Recording.
+        noise, seed : with `noise=True`, rollouts vary as the recording did.
+        inputs : (T, Q) what drove the new samples, for a recording that was learned with inputs.
+        """
+        task, quiet = self._tested(name, x, inputs), self._noise_seed(name, noise, seed)
+        return task.evaluate(self.network, self._number(name), quiet)
+
+    def judged(self, name: str, x: np.ndarray | Recording | None = None, inputs: np.ndarray | None = None) -> Judged:
+        """What scores of the held-out part, or of new data, are judged by: what a perfect model would get, and what
+        scores do not see. `judged(name).says(score(name).measures())` is the verdict in words."""
+        if x is None:
+            return self._known(name).judged
+        number = self._number(name)
+        return judged(self.network, number, self._tested(name, x, inputs), self._carried(number))
+
+    def verdict(self, name: str) -> str:
+        """Whether a recording was learned, in words: "indistinguishable from the recording", "good", "recognisable" or
+        "not what was recorded", and what is wrong with it. Empty where an earlier crug learned it, which did not keep
+        what it takes to say so."""
+        known = self._known(name)
+        best = known.learned.noisy.own if known.learned.noisy else known.learned.own
+        return known.judged.says(best.measures())
+
+    def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
+        """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
+        simple models beside it: the last sample for ever, and a linear autoregression."""
+        return forecast_errors(self.network, self._number(name), self._tested(name, x))
+
+    def _tested(self, name: str, x: Any, inputs: Any = None) -> RecordingTask:
+        """The task of a recording, with new data to test it by if there are any."""
+        known = self._known(name)
+        if x is None:
+            return known.task
+        if isinstance(x, Recording):
+            inputs, x = x.inputs if inputs is None else inputs, x.values
+        x = known.scale.standardise(self._observations(name, x, "the data"))
+        if len(x) < FEWEST:
+            raise CrugError(f"{name!r}: {len(x)} samples are too few for a score; give at least {FEWEST}")
+        return known.task.on(x, inputs)
+
+    def _carried(self, number: int) -> int | None:
+        return NOISE_SEED if self.network.noises[number] else None
 
     def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
         if noise and self.network.noises[self._number(name)] is None:

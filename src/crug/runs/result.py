@@ -85,8 +85,8 @@ def checked(kind: TypeAdapter[Any], stored: Any, source: Path | str) -> Any:
 
 class TaskResult(Section):
     """One task of a run: its measures right after its own training and at the end, the latter also under noise where it
-    carries some, the units that it has, and standard errors of measures at the end. `floor` is what a perfect model would
-    score, `remarks` what is wrong with its rollouts that scores do not see."""
+    carries some, the units that it has, and standard errors of measures at the end. `floor` is what a perfect model
+    would score, `remarks` what is wrong with its rollouts that scores do not see."""
 
     name: str
     own: dict[str, float]

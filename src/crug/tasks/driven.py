@@ -225,6 +225,12 @@ class DrivenTask(RecordingTask):
         view = window_view(network, block, readout, examples[::2], settings)
         return view._replace(data=DrivenWindows.of(view.data, np.concatenate(examples[1::2])))
 
+    def on(self, x: np.ndarray, inputs: Any = None) -> DrivenTask:
+        s = self._given(np.empty((0, len(self.input_scale.mean))) if inputs is None else inputs)
+        if len(s) != len(x):
+            raise CrugError(f"{self.name!r} was learned with inputs: {len(x)} samples need as many; you gave {len(s)}")
+        return replace(self, test=x, test_inputs=s, test_breaks=())
+
     def picture(self, network: Network, number: int) -> Picture:
         end = min([DRAWN, *self.test_breaks, len(self.test)])
         truth, inputs = self.test[1:end], self.test_inputs[: end - 1]

@@ -195,6 +195,12 @@ class RecordingTask(Task):
 
     # in a user's model
 
+    def on(self, x: np.ndarray, inputs: Any = None) -> RecordingTask:
+        """The same task, to be tested by other samples x (T, N), standardised; its floor is by those that it had."""
+        if inputs is not None:
+            raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
+        return replace(self, train=self.test, test=x, breaks=self.test_breaks, test_breaks=())
+
     kind: ClassVar[str] = "recording"
 
     @classmethod
