@@ -1,6 +1,6 @@
 """Which recording made this? A model of twelve systems is given stretches of these and of twelve that it never saw.
 
-    python benchmarks/recognition.py --model twelve.crug --out docs/recognition.md
+    python benchmarks/recognition.py --model twelve.crug --page docs/understand.md
 
 The model is learned first, where there is none yet, which takes half an hour on one core. Each system gives stretches
 of 500 samples that nothing was learned from, as they are and with noise of 5 % of their standard deviation. All systems
@@ -13,13 +13,14 @@ import argparse
 from pathlib import Path
 
 import numpy as np
-from more_systems import LEARNED
+from more_systems import LEARNED, OTHERS
 
 from crug.model import Model, load
 from crug.runtime import one_thread
 from crug.tasks.systems import SYSTEMS, System, generate
 
 KNOWN = (*(system for name, system in SYSTEMS.items() if not name.startswith("lorenz-")), *LEARNED)
+BEGIN, END = "<!-- table of recognition -->", "<!-- end of table -->"
 SAMPLES, STRETCH, COUNT, NOISE = 24_000, 500, 20, 0.05
 
 
@@ -41,12 +42,44 @@ def stretches(system: System, noise: float) -> np.ndarray:
     return np.stack([x[i : i + STRETCH] for i in starts]) + noise * rng.standard_normal((COUNT, STRETCH, x.shape[1]))
 
 
+def row(model: Model, system: System, noise: float) -> tuple[int, int, list[float]]:
+    """How many stretches of a system were named rightly (a system that was not learned: called new), how many not, and
+    how far off the best candidate was for each."""
+    expected = system.name if system.name in model.tasks else None
+    found = [model.recognise(x) for x in stretches(system, noise)]
+    right = sum(one.name == expected for one in found)
+    return right, len(found) - right, [one.ranking[0].times for one in found]
+
+
+def table(model: Model) -> str:
+    """All systems, as Markdown."""
+    lines = ["| system | as it is | times as far off | with noise of 5 % | times as far off |", "|---|---|---|---|---|"]
+    for title, systems in (("learned", KNOWN), ("new", OTHERS)):
+        sums = np.zeros((2, 2), int)
+        for system in systems:
+            cells = [system.name]
+            for i, noise in enumerate((0.0, NOISE)):
+                right, wrong, times = row(model, system, noise)
+                sums[i] += right, wrong
+                cells += [f"{right} of {right + wrong}", f"{min(times):.2g} to {max(times):.2g}"]
+            lines.append(f"| {' | '.join(cells)} |")
+        shares = [f"{100 * right / (right + wrong):.1f} %" for right, wrong in sums]
+        lines.append(f"| **{title}** | **{shares[0]}** | | **{shares[1]}** | |")
+    return "\n".join(lines) + "\n"
+
+
 def main() -> None:
     one_thread()
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="file of the model; learned if it is not there")
+    parser.add_argument("--page", type=Path, help="a page whose table between its two marks is written anew")
     options = parser.parse_args()
-    learned(options.model)
+    found = table(learned(options.model))
+    print(found)
+    if options.page:
+        before, begin, rest = options.page.read_text().partition(BEGIN)
+        _, end, after = rest.partition(END)
+        options.page.write_text(before + begin + "\n" + found + end + after)
 
 
 if __name__ == "__main__":

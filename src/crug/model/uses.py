@@ -9,6 +9,8 @@ import numpy as np
 
 from crug.analysis import Analysis, Judged, Subject, analyse, judged
 from crug.analysis.baselines import forecast_errors
+from crug.analysis.recognition import FEWEST as SHORTEST
+from crug.analysis.recognition import Recognised, candidate, ranked
 from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
@@ -207,6 +209,34 @@ class Uses:
         known = self._known(name)
         best = known.learned.noisy.own if known.learned.noisy else known.learned.own
         return known.judged.says(best.measures())
+
+    def recognise(self, x: np.ndarray | Recording) -> Recognised:
+        """Which known recording's dynamics made a stretch of data, or whether it is new.
+
+        Parameters
+        ----------
+        x : (T, N) at least 150 samples, in the units and as far apart as the recordings; or a Recording.
+
+        Returns
+        -------
+        `name` is the recording, or None if the stretch is new; `ranking` has all recordings with as many columns.
+        `print` says it in words. Recordings with inputs are left out, and those whose samples are farther apart or less
+        far than a Recording says of its own.
+        """
+        dt = x.dt if isinstance(x, Recording) else None
+        given = np.asarray(x.values if isinstance(x, Recording) else x, np.float64)
+        given = given[:, None] if given.ndim == 1 else given
+        if given.ndim != 2 or len(given) < SHORTEST:
+            raise CrugError(f"to be recognised, data are (T, N) with T at least {SHORTEST}, not {given.shape}")
+        if not np.isfinite(given).all():
+            raise CrugError("the data to be recognised have values that are not finite; leave them out or fill them")
+        found = []
+        for number, known in enumerate(self.recordings):
+            seen = known.task.observed()
+            fits = seen is not None and seen.inputs is None and seen.x.shape[1] == given.shape[1]
+            if fits and (dt is None or np.isclose(dt, known.about.dt, rtol=0.01)):
+                found.append(candidate(self.network, number, known.name, seen, known.scale.standardise(given)))
+        return ranked(found)
 
     def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
         """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
