@@ -20,6 +20,7 @@ ROOMS = (
     "training",
     "methods",
     "runs",
+    "page",
     "model",
     "field",
     "studies",

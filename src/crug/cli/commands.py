@@ -47,6 +47,8 @@ for command in (
     model.remove,
     model.grow,
     look.analyse,
+    look.recognise,
+    look.report,
     benchmark.benchmark,
 ):
     app.command()(command)

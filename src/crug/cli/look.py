@@ -1,4 +1,4 @@
-"""Commands that look at what was learned: analyse."""
+"""Commands that look at what was learned: analyse, recognise, report, watch."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ import typer
 
 from crug.analysis import Analysis, Subject
 from crug.analysis import analyse as analyse_subject
-from crug.cli.options import Json
+from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
 from crug.model import load
+from crug.model.told import book_of_model
+from crug.page import write_page
+from crug.page.run import book_of_runs
+from crug.readers import read
 from crug.report.terminal import say
 from crug.runs import store
 from crug.runs.opened import open_run
@@ -52,3 +56,41 @@ def _of_run(folder: Path, name: str | None, cycles: int) -> Iterator[Analysis]:
     for number, task in enumerate(opened.tasks):
         if name in (None, task.name):
             yield analyse_subject(Subject(opened.network, number, task, opened.names), cycles)
+
+
+def recognise(
+    file: File,
+    data: Annotated[str, typer.Argument(help="A file with a stretch of data, in any format that learn takes.")],
+    columns: Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1.")] = None,
+    fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Which known recording's dynamics made a stretch of data, or whether it is new.
+
+    The data are to have the columns, the units and the interval of the recordings.
+    """
+    found = load(file).recognise(read(data, listed(columns), fill))
+    if as_json:
+        ranking = [{**vars(one), "same": one.same} for one in found.ranking]
+        told = {"name": found.name, "margin": found.margin, "ranking": ranking}
+        typer.echo(json.dumps(store.encode(told), indent=1))
+        return
+    say(str(found))
+
+
+def report(
+    paths: Annotated[list[Path], typer.Argument(help="A model's file, or one or several folders of runs.")],
+    out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("page.html"),
+) -> None:
+    """Write a page that shows what was learned: one HTML file that opens offline.
+
+    Scores with their verdicts, attractors to turn with the mouse, exponents, fixed points, spectra, and who owns which
+    unit. Several runs are compared.
+    """
+    if out.suffix not in (".html", ".htm"):
+        raise CrugError(f"--out {out}: write .html")
+    if any(path.is_file() for path in paths) and len(paths) > 1:
+        raise CrugError("give one model's file, or folders of runs", "", "make a page for each model's file")
+    book = book_of_runs(paths) if paths[0].is_dir() else book_of_model(load(paths[0]), paths[0].name)
+    size = write_page(book, out).stat().st_size
+    say(f"{out}: {len(book.chapters)} chapters, {size / 1e6:.1f} MB; open it in a browser")

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from crug.analysis import Judged
+from crug.analysis.recognition import FEWEST as SHORTEST
 from crug.cli.ahead import read_alike
 from crug.cli.options import STOPPED, File, Json, Name, listed
 from crug.errors import CrugError
@@ -29,6 +30,8 @@ from crug.runs.proof import digest_of
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+LOOKED_AT = 2_000
+"""Samples by which a recording is told from those that a model already has."""
 SEEN = "nothing was held out: scored on samples that it was learned from"
 
 
@@ -71,6 +74,8 @@ def learn(
         todo = _names(model, _groups(_embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
         how |= {"hold_out": hold_out}
+        for called, group in todo:
+            _tell_alike(called, model, group)
         learn_all(file, model, todo, how)
     _say_room(file, model)
 
@@ -105,6 +110,16 @@ def _tell_noise(name: str, task: Any) -> None:
     if task.smoothed:
         noisy = ", ".join(f"{n} over {w}" for n, w in zip(task.columns, task.smoothed, strict=True) if w)
         say(f"{name}: noisy, smoothed before learning ({noisy} samples); --no-smooth learns it as it is")
+
+
+def _tell_alike(name: str, model: Model, recordings: Sequence[Recording]) -> None:
+    """A warning where a recording looks like one that the model already has."""
+    longest = max(recordings, key=len)
+    if longest.inputs is not None or len(longest) < SHORTEST:
+        return
+    found = model.recognise(longest[:LOOKED_AT])
+    if found.name:
+        typer.echo(f"crug: {name} looks like {found.name}, which the model already has ({found})", err=True)
 
 
 def _scratch(file: Path) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
 from crug.model.known import About, Known
+from crug.page import write_page
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
 from crug.tasks import RecordingTask, Score
@@ -233,8 +235,9 @@ class Uses:
         found = []
         for number, known in enumerate(self.recordings):
             seen = known.task.observed()
-            fits = seen is not None and seen.inputs is None and seen.x.shape[1] == given.shape[1]
-            if fits and (dt is None or np.isclose(dt, known.about.dt, rtol=0.01)):
+            if seen is None or seen.inputs is not None or seen.x.shape[1] != given.shape[1]:
+                continue
+            if dt is None or np.isclose(dt, known.about.dt, rtol=0.01):
                 found.append(candidate(self.network, number, known.name, seen, known.scale.standardise(given)))
         return ranked(found)
 
@@ -284,6 +287,13 @@ class Uses:
         found = known.task.picture(self.network, self._number(name))
         shown = {part: known.scale.restore(x) for part, x in found.parts.items() if part in SAMPLES}
         return found._replace(parts={**found.parts, **shown})
+
+    def report(self, path: str | Path) -> Path:
+        """Write a page that shows all that was learned: scores with their verdicts, attractors to turn with the mouse,
+        exponents, fixed points, spectra, and who owns which unit. It is one HTML file that opens offline."""
+        from crug.model.told import book_of_model  # a book is made of a model
+
+        return write_page(book_of_model(self), path)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The parameters of the network as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger, readouts."""
