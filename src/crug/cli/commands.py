@@ -49,6 +49,7 @@ for command in (
     look.analyse,
     look.recognise,
     look.report,
+    look.watch,
     benchmark.benchmark,
 ):
     app.command()(command)

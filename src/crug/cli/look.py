@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -11,12 +12,15 @@ import typer
 
 from crug.analysis import Analysis, Subject
 from crug.analysis import analyse as analyse_subject
+from crug.cli.model import scratch
 from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
 from crug.model import load
+from crug.model.model import PROGRESS
 from crug.model.told import book_of_model
-from crug.page import write_page
+from crug.page import Book, write_page
 from crug.page.run import book_of_runs
+from crug.page.server import HOST, Source, server, source_of_files, source_of_run, under_way
 from crug.readers import read
 from crug.report.terminal import say
 from crug.runs import store
@@ -94,3 +98,30 @@ def report(
     book = book_of_runs(paths) if paths[0].is_dir() else book_of_model(load(paths[0]), paths[0].name)
     size = write_page(book, out).stat().st_size
     say(f"{out}: {len(book.chapters)} chapters, {size / 1e6:.1f} MB; open it in a browser")
+
+
+def watch(
+    path: Place,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8765,
+) -> None:
+    """Serve the page of a run or a model that is under way, to a browser on this machine.
+
+    The page follows as checkpoints come. It reads only; Ctrl-C ends it, and the run goes on.
+    """
+    source = source_of_run(path) if path.is_dir() else _source_of_model(path)
+    served = server(source, port)
+    say(f"http://{HOST}:{served.server_port}/ shows {path}; Ctrl-C ends it")
+    with served:
+        served.serve_forever()
+
+
+def _source_of_model(file: Path) -> Source:
+    """A model's file, and the folder beside it in which a recording is being learned."""
+    progress = scratch(file) / PROGRESS
+    load(file)
+
+    def book() -> Book:
+        note = under_way(progress) if progress.exists() else ""
+        return replace(book_of_model(load(file), file.name), note=note)
+
+    return source_of_files([file, progress / "history.json", progress / "running.safetensors"], book)

@@ -88,13 +88,13 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
     with Live(most, len(todo)) as live:
         for number, (called, group) in enumerate(todo):
             try:
-                model.learn(group, called, **how, progress=live, scratch=_scratch(file))
+                model.learn(group, called, **how, progress=live, scratch=scratch(file))
             except KeyboardInterrupt:
                 kept = f"has the {number} before it" if number else "is as it was"
                 typer.echo(f"crug: stopped; {file} {kept}, and the same command goes on from here", err=True)
                 raise typer.Exit(STOPPED) from None
             model.save(file)
-            store.clear(_scratch(file))
+            store.clear(scratch(file))
             if verdict := model.verdict(called):
                 beside = model.judged(called).beside(model.learned(called).own.measures())
                 say(f"{called}: {verdict} ({beside})")
@@ -122,7 +122,8 @@ def _tell_alike(name: str, model: Model, recordings: Sequence[Recording]) -> Non
         typer.echo(f"crug: {name} looks like {found.name}, which the model already has ({found})", err=True)
 
 
-def _scratch(file: Path) -> Path:
+def scratch(file: Path) -> Path:
+    """The folder beside a model's file in which interrupted learning is kept."""
     file = file.resolve()
     return file.with_name(file.name + ".progress")
 

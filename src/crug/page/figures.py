@@ -1,45 +1,27 @@
-"""The pictures of a page as plotly takes them: plain data and layouts, which the page's script draws."""
+"""The pictures of one task: its attractor, its course over time, its spectra and exponents, and how it was learned."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from crug.metrics import MEASURES
-from crug.page.book import LINES, Book, Chapter, Drawn
+from crug.page.book import LINES, Chapter, Drawn
+from crug.page.picture import MODEL, OTHER, TRUTH, Figure, Trace, log_axis, log_ticks, numbers
 from crug.runs.result import Learned
 from crug.tasks.base import FAR
 
-TRUTH, MODEL, OTHER = "var-truth", "var-model", "var-other"
-"""Colours by name: the page has one set for light and one for dark."""
 REGIONS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#dd8452", "#937860", "#8172b3", "#bbbbbb")
-"""Of linear regions, the most frequent first; the last is all others. They are told apart by the colour-blind too."""
-MARKS = {"saddle": "x", "unstable focus": "diamond-open", "unstable node": "square-open"}
+"""Of linear regions, the most frequent first; the last is of rare ones. They are told apart by the colour-blind too."""
+COLOURED = 27
+"""Regions that have a colour; colours repeat."""
+MARKS = {"saddle": "square-open", "unstable focus": "diamond-open", "unstable node": "circle-open"}
+"""Of fixed points and cycles; stable ones are filled circles. Three dimensions have few marks that any font shows."""
 COLUMNS = 6
 """Most columns in a time series."""
-Trace = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One picture: `alt` is what a screen reader says, `says` what to look for. Figures of one `twin` turn together."""
-
-    kind: str
-    title: str
-    alt: str
-    says: str
-    data: list[Trace]
-    layout: dict[str, Any] = field(default_factory=dict)
-    twin: str = ""
-    height: int = 320
-
-
-def numbers(x: Any) -> list[float | None]:
-    """To four digits, as JSON has them: nothing where there is no number."""
-    return [float(f"{v:.4g}") if np.isfinite(v) else None for v in np.asarray(x, np.float64).reshape(-1)]
 
 
 def of_chapter(chapter: Chapter) -> list[Figure]:
@@ -81,7 +63,8 @@ def attractors(chapter: Chapter, drawn: Drawn) -> list[Figure]:
     if not np.isfinite(drawn.rollout).all():
         gone = f"The network of {chapter.name} runs away: there is no rollout to show."
         return [one, Figure("attractor", "Network", gone, gone, [], layout, "", 380)]
-    few = np.minimum(drawn.regions, len(REGIONS) - 1)
+    rare = len(REGIONS) - 1
+    few = np.where(drawn.regions < COLOURED, drawn.regions % rare, rare)
     colours = [[i / (len(REGIONS) - 1), colour] for i, colour in enumerate(REGIONS)]
     if three:
         line = {"color": few.tolist(), "colorscale": colours, "cmin": 0, "cmax": len(REGIONS) - 1, "width": 2}
@@ -92,7 +75,8 @@ def attractors(chapter: Chapter, drawn: Drawn) -> list[Figure]:
     visited = chapter.analysis.regions.count if chapter.analysis else int(few.max()) + 1
     orbits = _orbits(chapter, drawn)
     says = f"What the network does by itself, coloured by its linear regions ({visited} are visited)."
-    says += f" Marks: {', '.join(str(o['name']) for o in orbits)}." if orbits else ""
+    marks = Counter(f"{o['marker']['symbol'].removesuffix('-open')}: {o['name']}" for o in orbits)
+    says += "".join(f" {mark[0].upper()}{mark[1:]}{f' ({n})' if n > 1 else ''}." for mark, n in marks.items())
     alt = f"The attractor of {chapter.name} as its network generates it, {chapter.material.verdict}."
     return [one, Figure("attractor", "Network", alt, says, [*paths, *orbits], layout, twin, 380)]
 
@@ -132,7 +116,7 @@ def _space(drawn: Drawn, names: Sequence[str]) -> dict[str, Any]:
         f"{axis}axis": {"title": {"text": name}, "range": _range(drawn.truth[:, i])}
         for i, (axis, name) in enumerate(zip("xyz", names, strict=True))
     }
-    camera = {"eye": {"x": 1.4, "y": 1.4, "z": 0.9}}
+    camera = {"eye": {"x": 1.3, "y": -1.3, "z": 0.55}}
     return {"scene": {**axes, "aspectmode": "cube", "camera": camera}, "showlegend": False}
 
 
@@ -185,7 +169,7 @@ def spectra(chapter: Chapter, drawn: Drawn) -> Figure:
         }
         for name, power, colour, width in lines
     ]
-    layout = {"xaxis": _log("frequency, per unit of time"), "yaxis": _log("power"), "showlegend": True}
+    layout = {"xaxis": log_axis("frequency, per unit of time"), "yaxis": log_axis("power"), "showlegend": True}
     says = "The rhythms of both. Peaks at the same places mean the same periods; D_H is the distance between the two."
     return Figure("spectra", "Power spectra", f"Power spectra of {chapter.name} and its network.", says, data, layout)
 
@@ -210,9 +194,11 @@ def exponents(chapter: Chapter) -> Figure:
         }
         for name, one, colour in kinds
     ]
+    own = found.exponents.per_time[:count]
+    span = _range(np.append(own, [0.0, *(one.per_time[0] for _, one, _ in kinds)]))
     layout = {
         "xaxis": {"title": {"text": "number"}, "dtick": 1},
-        "yaxis": {"title": {"text": "per unit of time"}},
+        "yaxis": {"title": {"text": "per unit of time"}, "range": span},
         "showlegend": True,
     }
     says = (
@@ -250,7 +236,7 @@ def capacity(chapter: Chapter, learned: Learned, chosen: int) -> Figure:
     main = MEASURES[next(iter(learned.own.values))]
     layout = {
         "xaxis": {"title": {"text": "units"}},
-        "yaxis": {**_log(f"{main.label} on training data"), "range": span},
+        "yaxis": {**log_axis(f"{main.label} on training data"), "range": span, **log_ticks(*span)},
         "showlegend": True,
     }
     failed = kept.score.rank >= learned.floor + FAR and not main.percent
@@ -275,120 +261,15 @@ def learning(chapter: Chapter) -> Figure:
     ]
     layout = {
         "xaxis": {"title": {"text": "epoch"}},
-        "yaxis": _log("loss"),
-        "yaxis2": {"title": {"text": "units"}, "overlaying": "y", "side": "right", "rangemode": "tozero"},
+        "yaxis": log_axis("loss"),
+        "yaxis2": {
+            "title": {"text": "units"},
+            "overlaying": "y",
+            "side": "right",
+            "rangemode": "tozero",
+            "tickmode": "auto",
+        },
         "showlegend": True,
     }
     says = "The loss jumps up wherever units are dropped, and comes down again while the rest learns to do without."
     return Figure("learning", "Learning", f"Loss and units of {chapter.name} over training.", says, data, layout)
-
-
-def _log(title: str) -> dict[str, Any]:
-    return {"title": {"text": title}, "type": "log", "exponentformat": "power", "dtick": 1}
-
-
-# the network
-
-
-def of_book(book: Book) -> list[Figure]:
-    """Pictures of the whole network, and of several runs."""
-    found = []
-    if book.network is not None and book.chapters:
-        found.append(ledger(book))
-        if book.feeding.any():
-            found.append(feeding(book))
-    if len(book.results) > 1:
-        found.append(compared(book))
-    return found
-
-
-def ledger(book: Book) -> Figure:
-    """Who owns which unit, and which of them rectify."""
-    assert book.network
-    owner, relu, across = book.network.owner, book.network.relu, 32
-    names = ["free", *(chapter.name for chapter in book.chapters)]
-    down = -(-len(owner) // across)
-    z: list[Any] = [int(k) + 1 for k in owner] + [None] * (down * across - len(owner))
-    said = [
-        f"unit {i}: {names[k + 1]}, {'ReLU' if on else 'linear'}"
-        for i, (k, on) in enumerate(zip(owner, relu, strict=True))
-    ]
-    said += [""] * (down * across - len(owner))
-    rows = range(down)
-    last = len(names) - 1
-    colours = [[0, "var-free"], *([k / last, _hue(k - 1, last)] for k in range(1, last + 1))]
-    data = [
-        {
-            "type": "heatmap",
-            "z": [z[i * across : (i + 1) * across] for i in rows],
-            "text": [said[i * across : (i + 1) * across] for i in rows],
-            "hoverinfo": "text",
-            "colorscale": colours,
-            "zmin": 0,
-            "zmax": last,
-            "showscale": False,
-            "xgap": 1,
-            "ygap": 1,
-        },
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "x": [int(i) % across for i in np.flatnonzero(relu)],
-            "y": [int(i) // across for i in np.flatnonzero(relu)],
-            "marker": {"size": 3, "color": "var-text"},
-            "hoverinfo": "skip",
-        },
-    ]
-    plain = {"visible": False}
-    layout = {"xaxis": plain, "yaxis": {**plain, "autorange": "reversed"}, "showlegend": False}
-    owned = ", ".join(f"{name} {int((owner == k).sum())}" for k, name in enumerate(names[1:]))
-    says = f"Every square is a unit, in the colour of the task that owns it ({owned}); a dot marks a ReLU unit."
-    return Figure("ledger", "Units", f"Who owns which unit: {owned}.", says, data, layout, height=90 + 16 * down)
-
-
-def _hue(k: int, count: int) -> str:
-    return f"hsl({round(360 * k / max(1, count)) % 360}, 55%, {50 if k % 2 else 62}%)"
-
-
-def feeding(book: Book) -> Figure:
-    """Who feeds whom."""
-    names = [chapter.name for chapter in book.chapters]
-    z = [[value or None for value in numbers(row)] for row in book.feeding]
-    data = [{"type": "heatmap", "x": names, "y": names, "z": z, "colorscale": "Viridis", "colorbar": {"thickness": 10}}]
-    layout = {"xaxis": {"title": {"text": "from"}}, "yaxis": {"title": {"text": "to"}, "autorange": "reversed"}}
-    says = "Root mean square of the weights with which a task (row) listens to an earlier one (column)."
-    return Figure("feeding", "Who feeds whom", "Weights between tasks.", says, data, layout)
-
-
-def compared(book: Book) -> Figure:
-    """Several runs: the first measure of every task at the end."""
-    first = book.results[0]
-    main = MEASURES[next(iter(first.overall))]
-    labels = _labels(book)
-    data = [
-        {
-            "type": "scatter",
-            "mode": "markers",
-            "name": label,
-            "x": [row.name for row in result.tasks],
-            "y": numbers([row.final.get(main.name, np.nan) for row in result.tasks]),
-            "marker": {"size": 9, "symbol": i % 8, "color": _hue(i, len(labels))},
-        }
-        for i, (label, result) in enumerate(zip(labels, book.results, strict=True))
-    ]
-    floors = {
-        row.name: row.floor[main.name] for result in book.results for row in result.tasks if main.name in row.floor
-    }
-    if floors:
-        line = {"symbol": "line-ew-open", "size": 22, "color": TRUTH}
-        floor = {"type": "scatter", "mode": "markers", "name": "a perfect model", "marker": line}
-        data.append({**floor, "x": list(floors), "y": numbers(list(floors.values()))})
-    percent: Mapping[str, Any] = {"title": {"text": main.label}, "range": [0, 1.03]}
-    layout = {"yaxis": percent if main.percent else _log(main.label), "showlegend": True}
-    says = "Every mark is one run's score of a task after the last one was learned; lower is better."
-    says = "Every mark is one run's accuracy at the end; higher is better." if main.percent else says
-    return Figure("compared", "Runs side by side", "Scores of several runs.", says, data, layout, height=380)
-
-
-def _labels(book: Book) -> list[str]:
-    return [f"{result.plan.method}, seed {result.plan.seed}" for result in book.results]

@@ -13,7 +13,9 @@ from typing import Any
 from crug.errors import CrugError
 from crug.metrics import MEASURES
 from crug.page.book import Book, Chapter
-from crug.page.figures import Figure, of_book, of_chapter
+from crug.page.figures import of_chapter
+from crug.page.overall import of_book
+from crug.page.picture import Figure
 from crug.runs import store
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; style-src 'unsafe-inline'; "
@@ -81,13 +83,16 @@ def _anchor(number: int) -> str:
     return f"task-{number + 1}"
 
 
-def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Cells are HTML already; the first of each row is its heading."""
+def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
+    """Cells are HTML already; the first of each row is its heading. In a table of words the last three are words."""
     head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>" for row in rows
     )
-    table = f"<table><caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    table = (
+        f'<table class="{kind}">'
+        + f"<caption>{caption}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    )
     return f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">{table}</div>'
 
 
@@ -97,7 +102,7 @@ def _shown(values: Any, name: str, errors: Any = None) -> str:
 
 def _summary(chapters: Sequence[Chapter]) -> list[str]:
     """All tasks in one table, the first measures beside what a perfect model would get."""
-    names = [n for n, m in MEASURES.items() if m.brief and any(n in c.material.values for c in chapters)][:3]
+    names = [n for n, m in MEASURES.items() if m.brief and any(n in c.material.values for c in chapters)][:2]
     rows = []
     for i, chapter in enumerate(chapters):
         m = chapter.material
@@ -111,7 +116,7 @@ def _summary(chapters: Sequence[Chapter]) -> list[str]:
         rows.append([f'<a href="#{_anchor(i)}">{escape(chapter.name)}</a>', *cells, word, what, units])
     labels = [f"{MEASURES[name].label} (perfect)" for name in names]
     headings = ["", *map(escape, labels), "verdict", "what the network is", "linear + ReLU units"]
-    return [_table("What was learned", headings, rows)]
+    return [_table("What was learned", headings, rows, "words")]
 
 
 def _results(book: Book) -> list[str]:

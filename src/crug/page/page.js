@@ -11,7 +11,7 @@
   // colours by name (var-truth) become those of the theme
   const painted = (value) => {
     if (typeof value === "string") return value.startsWith("var-") ? colour(value.slice(4)) : value;
-    if (Array.isArray(value)) return typeof value[0] === "number" ? value : value.map(painted);
+    if (Array.isArray(value)) return value.some((one) => typeof one === "string" || typeof one === "object") ? value.map(painted) : value;
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, painted(one)]));
     }
