@@ -10,6 +10,7 @@ are standardised, so that none is known by its units.
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from crug.tasks.systems import SYSTEMS, System, generate
 
 KNOWN = (*(system for name, system in SYSTEMS.items() if not name.startswith("lorenz-")), *LEARNED)
 BEGIN, END = "<!-- table of recognition -->", "<!-- end of table -->"
+KEPT = ("van-der-pol", "lorenz", "chua")
 SAMPLES, STRETCH, COUNT, NOISE = 24_000, 500, 20, 0.05
 
 
@@ -32,6 +34,18 @@ def learned(file: Path) -> Model:
             model.learn(generate(system, 0).train[:SAMPLES], system.name, dt=system.dt)
             model.save(file)
     return model
+
+
+def cut(model: Model) -> Model:
+    """A small model of three of them, for tests: the other recordings taken out, and with them all other units."""
+    for name in set(model.tasks) - set(KEPT):
+        model.remove(name)
+    net, units = model.network, model.network.used()
+    part = {name: getattr(net, name)[units] for name in ("a", "C", "h", "B", "relu", "owner")}
+    lists = {name: tuple(np.searchsorted(units, one) for one in getattr(net, name)) for name in ("readouts", "runs")}
+    decoders = tuple(one[units] for one in net.decoders)
+    small = replace(net, **part, **lists, decoders=decoders, W=net.W[np.ix_(units, units)])
+    return Model.restored(model.seed, model.settings, small, model.recordings)
 
 
 def stretches(system: System, noise: float) -> np.ndarray:
@@ -73,7 +87,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", type=Path, required=True, help="file of the model; learned if it is not there")
     parser.add_argument("--page", type=Path, help="a page whose table between its two marks is written anew")
+    parser.add_argument("--cut", type=Path, help="write a model of three of them there, as tests/data/three.crug is")
     options = parser.parse_args()
+    if options.cut:
+        cut(learned(options.model)).save(options.cut)
+        return
     found = table(learned(options.model))
     print(found)
     if options.page:

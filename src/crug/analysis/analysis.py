@@ -168,7 +168,7 @@ def disagreement(ours: Exponents, theirs: Exponents) -> str:
     error = float(np.hypot(ours.errors[0], theirs.errors[0])) / ours.dt
     if (ours.signs[0] > 0) == (theirs.signs[0] > 0) or abs(apart) < SURE * error:
         return ""
-    said = ("the network is chaotic, the recording is not", "the recording is chaotic, the network is not")
+    said = ("the network is chaotic, the recording is not", "the recording is chaotic or noisy, the network is not")
     return f"{said[0] if ours.signs[0] > 0 else said[1]}: the largest exponent is {_both(ours, theirs)}"
 
 

@@ -17,10 +17,10 @@ OFF = 0.05
 """In parts of the recording's, by how much the mean of a period or swing may be off."""
 TIMES = 3.0
 """How many times as large or as small as the recording's a spread may be."""
-LEAST = {"period": 0.01, "swing": 0.01}
+LEAST = 0.01
 """In parts of the mean, a spread below which a recording is as regular as a clock itself."""
-SURE = 3.0
-"""Standard errors by which a mean has to be off."""
+BY_CHANCE = 0.1
+"""The part of the pieces of a rollout that may be like the recording although it is not."""
 
 
 @dataclass(frozen=True)
@@ -79,16 +79,19 @@ def steadiest(x: Sequence[np.ndarray]) -> tuple[Rhythm, Levels] | None:
     return min(found, key=lambda pair: pair[0].looseness, default=None)
 
 
-def differing(own: Rhythm, levels: Levels, rollouts: Sequence[np.ndarray]) -> list[str]:
-    """What is wrong with the rhythm of rollouts, in words, beside that of the recording."""
-    theirs = rhythm(rollouts, own.column, levels)
-    if len(theirs.period) < FEWEST:
+def differing(own: Rhythm, levels: Levels, length: int, rollouts: Sequence[np.ndarray]) -> list[str]:
+    """What is wrong with the rhythm of rollouts, in words, beside that of a recording of so many samples. Rollouts are
+    looked at in pieces as long as the recording: what a piece of them may show by chance is nothing wrong."""
+    count = max(1, len(rollouts[0]) // length)
+    pieces = [rhythm([part], own.column, levels) for one in rollouts for part in np.array_split(one, count)]
+    told = [piece for piece in pieces if len(piece.period) >= FEWEST // 2]
+    if len(told) < (1 - BY_CHANCE) * len(pieces):
         return ["it does not keep the recording's rhythm: hardly a turn is completed"]
     kinds = (
-        ("period", own.period, theirs.period, " samples"),
-        ("swing", own.swing, theirs.swing, " standard deviations"),
+        ("period", " samples", own.period, [piece.period for piece in told]),
+        ("swing", " standard deviations", own.swing, [piece.swing for piece in told]),
     )
-    return [said for name, one, other, unit in kinds for said in _compared(name, one, other, unit)]
+    return [said for name, unit, one, others in kinds for said in _compared(name, unit, one, others)]
 
 
 def middle(values: np.ndarray) -> tuple[float, float]:
@@ -98,18 +101,20 @@ def middle(values: np.ndarray) -> tuple[float, float]:
     return float(median), float((high - low) / 2.563)
 
 
-def _compared(name: str, one: np.ndarray, other: np.ndarray, unit: str) -> list[str]:
-    """A recording's periods or swings, and a rollout's."""
-    (mean, spread), (their_mean, their_spread) = middle(one), middle(other)
-    places = 1 if unit == " samples" else 3
-    ours, theirs = f"{mean:.{places}f} ± {spread:.{places}f}", f"{their_mean:.{places}f} ± {their_spread:.{places}f}"
-    both = f"{theirs}{unit}, the recording's {ours}"
-    error = np.hypot(spread / np.sqrt(len(one)), their_spread / np.sqrt(len(other)))
-    if abs(their_mean - mean) > max(OFF * mean, SURE * error):
-        return [f"its {name} is off: {both}"]
-    least = max(LEAST[name] * mean, 1.0 if name == "period" else 0.0)
-    if spread > least and their_spread * TIMES < spread:
-        return [f"its {name} is too regular: {both}"]
-    if their_spread > least and their_spread > TIMES * spread:
-        return [f"its {name} is too irregular: {both}"]
-    return []
+def _compared(name: str, unit: str, one: np.ndarray, others: Sequence[np.ndarray]) -> list[str]:
+    """A recording's periods or swings, and those in pieces of rollouts."""
+    mean, spread = middle(one)
+    means, spreads = np.array([middle(part) for part in others]).T
+    least = max(LEAST * mean, 1.0 if name == "period" else 0.0)
+    faults = {
+        "off": max(np.mean(means - mean > OFF * mean), np.mean(mean - means > OFF * mean)),
+        "too regular": np.mean(spreads * TIMES < spread) if spread > least else 0.0,
+        "too irregular": np.mean((spreads > TIMES * spread) & (spreads > least)),
+    }
+    fault = next((fault for fault, share in faults.items() if share > 1 - BY_CHANCE), None)
+    if fault is None:
+        return []
+    places = 1 if name == "period" else 3
+    theirs = middle(np.concatenate(others))
+    ours, said = (f"{m:.{places}f} ± {s:.{places}f}" for m, s in ((mean, spread), theirs))
+    return [f"its {name} is {fault}: {said}{unit}, the recording's {ours}"]

@@ -83,11 +83,12 @@ def remarks(network: Network, number: int, task: Task, seed: int | None = None) 
     if seen is None or seen.inputs is not None:
         return []
     system, said = network.task_system(number), []
-    if (own := steadiest(np.split(seen.x, list(seen.breaks)))) is not None:
+    parts = np.split(seen.x, list(seen.breaks))
+    if (own := steadiest(parts)) is not None:
         rollouts = roll_out(system, spread(seen.x, STARTS), seen.rollout, network.noises[number], seed)
         if not np.isfinite(rollouts).all():
             return []
-        said = differing(*own, list(rollouts))
+        said = differing(*own, max(map(len, parts)), list(rollouts))
     if seed is not None:
         return said  # noise has no exponents
     recorded = recorded_exponents(seen.x, seen.dt, seen.breaks)

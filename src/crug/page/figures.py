@@ -116,7 +116,7 @@ def _space(drawn: Drawn, names: Sequence[str]) -> dict[str, Any]:
         f"{axis}axis": {"title": {"text": name}, "range": _range(drawn.truth[:, i])}
         for i, (axis, name) in enumerate(zip("xyz", names, strict=True))
     }
-    camera = {"eye": {"x": 1.3, "y": -1.3, "z": 0.55}}
+    camera = {"eye": {"x": 1.4, "y": -1.4, "z": 0.6}}
     return {"scene": {**axes, "aspectmode": "cube", "camera": camera}, "showlegend": False}
 
 

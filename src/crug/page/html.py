@@ -84,7 +84,8 @@ def _anchor(number: int) -> str:
 
 
 def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]], kind: str = "") -> str:
-    """Cells are HTML already; the first of each row is its heading. In a table of words the last three are words."""
+    """Cells are HTML already; the first of each row is its heading. A table of the kind `words` has words in its second
+    column and its last two."""
     head = "".join(f'<th scope="col">{heading}</th>' for heading in headings)
     body = "".join(
         f'<tr><th scope="row">{row[0]}</th>' + "".join(f"<td>{cell}</td>" for cell in row[1:]) + "</tr>" for row in rows
@@ -113,9 +114,9 @@ def _summary(chapters: Sequence[Chapter]) -> list[str]:
         what = escape(chapter.analysis.verdict) if chapter.analysis else ""
         units = f"{m.units['linear']} + {m.units['relu']}"
         word = f'<span class="word">{escape(m.verdict.partition(":")[0])}</span>'
-        rows.append([f'<a href="#{_anchor(i)}">{escape(chapter.name)}</a>', *cells, word, what, units])
+        rows.append([f'<a href="#{_anchor(i)}">{escape(chapter.name)}</a>', word, *cells, what, units])
     labels = [f"{MEASURES[name].label} (perfect)" for name in names]
-    headings = ["", *map(escape, labels), "verdict", "what the network is", "linear + ReLU units"]
+    headings = ["", "verdict", *map(escape, labels), "what the network is", "linear + ReLU units"]
     return [_table("What was learned", headings, rows, "words")]
 
 
