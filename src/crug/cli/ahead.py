@@ -97,21 +97,30 @@ def forecast(
     model = load(file)
     _check(out)
     about = model.about(name)
-    found = _context(context, about, listed(columns), fill)
-    found = shaped(found, decimate=decimate, lags=lags_in(about.columns)[1])
-    dt = about.dt if found.dt is None else found.dt
-    if not np.isclose(dt, about.dt, rtol=0.01):
-        raise CrugError(
-            f"{context}: its samples are {dt:g} apart, those of {name} {about.dt:g}; give them as far apart as they "
-            "were learned, or --decimate them"
-        )
+    found = read_alike(context, about, listed(columns), fill, decimate)
     values = model.forecast(name, found, steps, None if inputs is None else _inputs(inputs, about.inputs))
+    dt = about.dt if found.dt is None else found.dt
     names = about.columns
     if found.clock:  # its times come first
         values = np.column_stack([found.began + dt * (len(found) + np.arange(steps)), values])
         names = (found.clock, *names)
     _write(out, [values], names, steps)
     say(f"{out}: {steps} samples of {name} after {len(found)}, {dt:g} apart")
+
+
+def read_alike(
+    path: str, about: About, columns: list[str] | None = None, fill: str | None = None, decimate: int = 1
+) -> Recording:
+    """Samples of a recording that was learned, from another file: its columns, as far apart, with delayed copies where
+    it was learned with them."""
+    found = shaped(_context(path, about, columns, fill), decimate=decimate, lags=lags_in(about.columns)[1])
+    dt = about.dt if found.dt is None else found.dt
+    if not np.isclose(dt, about.dt, rtol=0.01):
+        raise CrugError(
+            f"{path}: its samples are {dt:g} apart, those of {about.name} {about.dt:g}; give them as far apart as they "
+            "were learned, or --decimate them"
+        )
+    return found
 
 
 def _context(path: str, about: About, columns: list[str] | None, fill: str | None) -> Recording:

@@ -9,7 +9,7 @@ from typing import Any
 
 import typer
 
-from crug.cli import ahead, benchmark, lists, model, reproduce, run, search, stopping
+from crug.cli import ahead, benchmark, lists, look, model, reproduce, run, search, stopping
 from crug.cli.stopping import STOPPED
 from crug.errors import CrugError
 
@@ -47,6 +47,10 @@ for command in (
     model.extract,
     model.remove,
     model.grow,
+    look.analyse,
+    look.recognise,
+    look.report,
+    look.watch,
     benchmark.benchmark,
     reproduce.reproduce,
     reproduce.record,

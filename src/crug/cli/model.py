@@ -13,20 +13,26 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from crug.analysis import Judged
+from crug.analysis.recognition import FEWEST as SHORTEST
 from crug.cli import stopping
+from crug.cli.ahead import read_alike
 from crug.cli.options import File, Json, Name, listed
 from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
+from crug.metrics import MEASURES
 from crug.model import Model, load
 from crug.model.model import CASE, UNITS
 from crug.readers import Recording, read, shaped
 from crug.readers.shape import automatic_lags
-from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said, say, shown
+from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said_of, say, shown
 from crug.runs import store
 from crug.runs.proof import digest_of
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+LOOKED_AT = 2_000
+"""Samples by which a recording is told from those that a model already has."""
 SEEN = "nothing was held out: scored on samples that it was learned from"
 
 
@@ -69,6 +75,8 @@ def learn(
         todo = _names(model, _groups(_embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
         how |= {"hold_out": hold_out}
+        for called, group in todo:
+            _tell_alike(called, model, group)
         learn_all(file, model, todo, how)
     _say_room(file, model)
 
@@ -81,13 +89,16 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
     with Live(most, len(todo)) as live:
         for number, (called, group) in enumerate(todo):
             try:
-                model.learn(group, called, **how, progress=live, scratch=_scratch(file))
+                model.learn(group, called, **how, progress=live, scratch=scratch(file))
             except KeyboardInterrupt:
                 kept = f"has the {number} before it" if number else "is as it was"
                 stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
                 raise typer.Exit(stopping.STOPPED) from None
             model.save(file)
-            store.clear(_scratch(file))
+            store.clear(scratch(file))
+            if verdict := model.verdict(called):
+                beside = model.judged(called).beside(model.learned(called).own.measures())
+                say(f"{called}: {verdict} ({beside})")
 
 
 def _say_room(file: Path, model: Model) -> None:
@@ -102,7 +113,18 @@ def _tell_noise(name: str, task: Any) -> None:
         say(f"{name}: noisy, smoothed before learning ({noisy} samples); --no-smooth learns it as it is")
 
 
-def _scratch(file: Path) -> Path:
+def _tell_alike(name: str, model: Model, recordings: Sequence[Recording]) -> None:
+    """A warning where a recording looks like one that the model already has."""
+    longest = max(recordings, key=len)
+    if longest.inputs is not None or len(longest) < SHORTEST:
+        return
+    found = model.recognise(longest[:LOOKED_AT])
+    if found.name:
+        typer.echo(f"crug: {name} looks like {found.name}, which the model already has ({found})", err=True)
+
+
+def scratch(file: Path) -> Path:
+    """The folder beside a model's file in which interrupted learning is kept."""
     file = file.resolve()
     return file.with_name(file.name + ".progress")
 
@@ -187,23 +209,29 @@ def _row(model: Model, name: str) -> dict[str, Any]:
     facts = about.model_dump(mode="json", include=told)
     numbers = {"dimensions": len(about.columns), "units": model.ledger[name], "minutes": learned.seconds / 60}
     noise = {"noise": learned.noisy.own.measures()} if learned.noisy else {}
-    return {**facts, **numbers, "score": learned.own.measures(), **noise}
+    judged = {"floor": model.judged(name).floor, "verdict": model.verdict(name)}
+    return {**facts, **numbers, "score": learned.own.measures(), **noise, **judged}
 
 
 def _table(model: Model) -> Table:
     names = names_of_scores([model.learned(name).own for name in model.tasks])
     noisy = any(model.learned(name).noisy for name in model.tasks)
     noise = [f"{next(iter(names.values()))}, noise"] if noisy else []
-    out = new_table("", "recording", "dimensions", "samples", *names.values(), *noise, "linear", "ReLU", "minutes")
+    labels = [f"{label} (perfect)" if i == 0 else label for i, label in enumerate(names.values())]
+    sizes = "linear", "ReLU", "minutes", "verdict"
+    out = new_table("", "recording", "dimensions", "samples", *labels, *noise, *sizes)
     for name in model.tasks:
         about, learned, units = model.about(name), model.learned(name), model.ledger[name]
         scores = [shown(learned.own.measures(), measure) for measure in names]
+        floor, first = model.judged(name).floor, next(iter(names))
+        scores[0] += f" ({shown(floor, first)})" if first in floor else ""
         if noisy:
             scores.append(shown(learned.noisy.own.measures(), next(iter(names))) if learned.noisy else "")
         kinds = str(units["linear"]), str(units["relu"])
         size = str(len(about.columns)), f"{about.samples:,}"
         called = escape(name) + ("" if about.held_out else " *")
-        out.add_row(called, *size, *scores, *kinds, f"{learned.seconds / 60:.1f}")
+        word = model.verdict(name).partition(":")[0]
+        out.add_row(called, *size, *scores, *kinds, f"{learned.seconds / 60:.1f}", word)
     free = model.ledger["free"]
     out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
     if not all(model.about(name).held_out for name in model.tasks):
@@ -214,21 +242,42 @@ def _table(model: Model) -> Table:
 def score(
     file: File,
     name: Annotated[str | None, typer.Argument(help="A recording; all if not given.")] = None,
+    data: Annotated[
+        str | None, typer.Argument(help="A file with other samples of it, instead of those held out.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """All measures of recordings on their held-out parts; of those that carry noise, also of rollouts under it."""
+    """Whether recordings were learned: all measures on their held-out parts, beside what a perfect model would get.
+
+    Forecasts stand beside those of two simple models: the last sample for ever (persistence), and a linear
+    autoregression (VAR). Of recordings that carry noise, rollouts under it are scored too.
+    """
     model = load(file)
-    names = [name] if name else model.tasks
-    scores = {n: model.score(n) for n in names}
-    noisy = {n: model.score(n, noise=True) for n in names if model.learned(n).noisy}
+    rows = {n: _scored(model, n, data) for n in ([name] if name else model.tasks)}
     if as_json:
-        rows = {n: s.measures() for n, s in scores.items()}
-        rows |= {n: {**rows[n], "noise": s.measures()} for n, s in noisy.items()}
         typer.echo(json.dumps(store.encode(rows), indent=1))
         return
-    for n, s in scores.items():
-        seen = "" if model.about(n).held_out else f" ({SEEN})"
-        say(f"{n}: {said(s)}" + (f"; with noise {said(noisy[n])}" if n in noisy else "") + seen)
+    for n, row in rows.items():
+        seen = "" if data or model.about(n).held_out else f" ({SEEN})"
+        judged = Judged(row["floor"], row["remarks"])
+        noisy = f"; with noise {said_of(row['noise'])}" if "noise" in row else ""
+        measures = {key: value for key, value in row.items() if key in MEASURES}
+        say(f"{n}: {said_of(measures, row['errors'])}{noisy}{seen}")
+        verdict = judged.says(row.get("noise", measures))
+        if verdict:
+            say(f"  {verdict} ({judged.beside(measures)})")
+        for called, errors in row["forecasts"].items():
+            say(f"  forecasts of {called}: " + ", ".join(f"{e:.2g} after {h}" for h, e in errors.items()))
+
+
+def _scored(model: Model, name: str, data: str | None) -> dict[str, Any]:
+    """Everything that is said of a score."""
+    x = None if data is None else read_alike(data, model.about(name))
+    score, judged = model.score(name, x), model.judged(name, x)
+    noise = {"noise": model.score(name, x, noise=True).measures()} if model.learned(name).noisy else {}
+    beside = {"errors": dict(score.errors), "floor": dict(judged.floor), "remarks": list(judged.remarks)}
+    verdict = judged.says(noise.get("noise", score.measures()))
+    return {**score.measures(), **noise, **beside, "verdict": verdict, "forecasts": model.forecast_errors(name, x)}
 
 
 def extract(

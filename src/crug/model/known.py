@@ -9,6 +9,7 @@ from typing import Annotated, Self
 import numpy as np
 from pydantic import Field, PositiveInt
 
+from crug.analysis.verdict import Judged, judged
 from crug.core.network import Network
 from crug.metrics import MEASURES
 from crug.runs.proof import digest, digest_of, machine, other_machine, parameters_digest
@@ -38,6 +39,8 @@ class About(Stored):
     kind: Annotated[str, Field(pattern=f"^({'|'.join(RECORDINGS)})$")] = "recording"
     inputs: tuple[str, ...] = Field((), description="names of the inputs, where there are any")
     held_out: bool = Field(True, description="whether scores are of samples that it was not learned from")
+    floor: dict[str, float] = Field(default_factory=dict, description="by measure, what a perfect model would score")
+    remarks: tuple[str, ...] = Field(default=(), description="what is wrong with its rollouts that scores do not see")
 
     @classmethod
     def of(cls, prepared: Prepared, training: TrainingSettings) -> Self:
@@ -82,11 +85,22 @@ class Known:
     def name(self) -> str:
         return self.about.name
 
+    @property
+    def judged(self) -> Judged:
+        """What its scores on the held-out part are judged by."""
+        return Judged(self.about.floor, self.about.remarks)
+
     @classmethod
     def of(cls, prepared: Prepared, learned: Learned, about: About, network: Network) -> Self:
         """A recording that has just been learned, as the network's last task."""
         task, number = prepared.task, len(network.readouts) - 1
-        about = about.model_copy(update={"parameters": parameters_digest(network, number)})
+        beside = judged(network, number, task, NOISE_SEED if network.noises[number] else None)
+        found = {
+            "parameters": parameters_digest(network, number),
+            "floor": {measure: value for measure, value in beside.floor.items() if np.isfinite(value)},
+            "remarks": tuple(beside.remarks),
+        }
+        about = about.model_copy(update=found)
         arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
         known = cls.restored(about, learned, arrays)
         return replace(known, about=about.model_copy(update={"rollout": known.rollout_digest(network, number)}))

@@ -146,6 +146,8 @@ class Model(Uses):
         if known.failed:
             remedy = "`remove` takes it out; allow more epochs or units then, or choose other columns"
             warnings.warn(f"{known.failed}; {remedy}", stacklevel=2)
+        elif known.about.remarks:
+            warnings.warn(f"{name}: look again: {'; '.join(known.about.remarks)}", stacklevel=2)
         return self
 
     def prepared(self, x: Any, name: str, dt: float | None = None, **how: Unpack[How]) -> Prepared:

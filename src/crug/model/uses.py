@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from crug.analysis import Analysis, Judged, Subject, analyse, judged
+from crug.analysis.baselines import forecast_errors
+from crug.analysis.recognition import FEWEST as SHORTEST
+from crug.analysis.recognition import Recognised, candidate, ranked
 from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
 from crug.model.known import About, Known
+from crug.page import write_page
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
 from crug.runtime import affordable
 from crug.sections import checked_seed, positive
-from crug.tasks import Score
+from crug.tasks import RecordingTask, Score
 from crug.tasks.base import Picture
-from crug.tasks.recordings import SAMPLES, Rolling
+from crug.tasks.recordings import FEWEST, SAMPLES, Rolling
 from crug.tasks.scale import within_reach
 
 ROLLING = 32
@@ -196,9 +203,95 @@ class Uses:
         return np.asarray(start[0], np.float32)
 
     @np.errstate(all="ignore")
-    def score(self, name: str, noise: bool = False, seed: int = NOISE_SEED) -> Score:
-        """All measures of a recording on its held-out part; with `noise=True`, of rollouts that vary as it did."""
-        return self._known(name).task.evaluate(self.network, self._number(name), self._noise_seed(name, noise, seed))
+    def score(
+        self,
+        name: str,
+        x: np.ndarray | Recording | None = None,
+        noise: bool = False,
+        seed: int = NOISE_SEED,
+        inputs: np.ndarray | None = None,
+    ) -> Score:
+        """All measures of a recording's network on the held-out part, or on new data.
+
+        Parameters
+        ----------
+        name : a recording of the model.
+        x : (T, N) other samples of the same system, in the recording's units and as far apart; or a Recording.
+        noise, seed : with `noise=True`, rollouts vary as the recording did.
+        inputs : (T, Q) what drove the new samples, for a recording that was learned with inputs.
+        """
+        task, quiet = self._tested(name, x, inputs), self._noise_seed(name, noise, seed)
+        return task.evaluate(self.network, self._number(name), quiet)
+
+    def judged(self, name: str, x: np.ndarray | Recording | None = None, inputs: np.ndarray | None = None) -> Judged:
+        """What scores of the held-out part, or of new data, are judged by: what a perfect model would get, and what
+        scores do not see. `judged(name).says(score(name).measures())` is the verdict in words."""
+        if x is None:
+            return self._known(name).judged
+        number, task = self._number(name), self._tested(name, x, inputs)
+        found = judged(self.network, number, task, self._carried(number))
+        if task.input_columns:
+            return found
+        # where the data are of another system, the held-out part is no measure of what a perfect model would get
+        own = task.on(task.test[: len(task.test) // 2]).on(task.test[len(task.test) // 2 :]).floor()
+        return replace(found, floor={measure: min(value, own[measure]) for measure, value in found.floor.items()})
+
+    def verdict(self, name: str) -> str:
+        """Whether a recording was learned, in words: "indistinguishable from the recording", "good", "recognisable" or
+        "not what was recorded", and what is wrong with it. Empty where an earlier crug learned it, which did not keep
+        what it takes to say so."""
+        known = self._known(name)
+        best = known.learned.noisy.own if known.learned.noisy else known.learned.own
+        return known.judged.says(best.measures())
+
+    def recognise(self, x: np.ndarray | Recording) -> Recognised:
+        """Which known recording's dynamics made a stretch of data, or whether it is new.
+
+        Parameters
+        ----------
+        x : (T, N) at least 150 samples, in the units and as far apart as the recordings; or a Recording.
+
+        Returns
+        -------
+        `name` is the recording, or None if the stretch is new; `ranking` has all recordings with as many columns.
+        `print` says it in words. Recordings with inputs are left out, and those whose samples are farther apart or less
+        far than a Recording says of its own.
+        """
+        dt = x.dt if isinstance(x, Recording) else None
+        given = np.asarray(x.values if isinstance(x, Recording) else x, np.float64)
+        given = given[:, None] if given.ndim == 1 else given
+        if given.ndim != 2 or len(given) < SHORTEST:
+            raise CrugError(f"to be recognised, data are (T, N) with T at least {SHORTEST}, not {given.shape}")
+        if not np.isfinite(given).all():
+            raise CrugError("the data to be recognised have values that are not finite; leave them out or fill them")
+        found = []
+        for number, known in enumerate(self.recordings):
+            seen = known.task.observed()
+            if seen is None or seen.inputs is not None or seen.x.shape[1] != given.shape[1]:
+                continue
+            if dt is None or np.isclose(dt, known.about.dt, rtol=0.01):
+                found.append(candidate(self.network, number, known.name, seen, known.scale.standardise(given)))
+        return ranked(found)
+
+    def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
+        """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
+        simple models beside it: the last sample for ever, and a linear autoregression."""
+        return forecast_errors(self.network, self._number(name), self._tested(name, x))
+
+    def _tested(self, name: str, x: Any, inputs: Any = None) -> RecordingTask:
+        """The task of a recording, with new data to test it by if there are any."""
+        known = self._known(name)
+        if x is None:
+            return known.task
+        if isinstance(x, Recording):
+            inputs, x = x.inputs if inputs is None else inputs, x.values
+        x = known.scale.standardise(self._observations(name, x, "the data"))
+        if len(x) < FEWEST:
+            raise CrugError(f"{name!r}: {len(x)} samples are too few for a score; give at least {FEWEST}")
+        return known.task.on(x, inputs)
+
+    def _carried(self, number: int) -> int | None:
+        return NOISE_SEED if self.network.noises[number] else None
 
     def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
         if noise and self.network.noises[self._number(name)] is None:
@@ -209,6 +302,17 @@ class Uses:
             )
         return checked_seed(seed) if noise else None
 
+    def analyse(self, name: str, cycles: int = 1) -> Analysis:
+        """What a recording's network does: Lyapunov exponents and dimension, fixed points and cycles of up to `cycles`
+        samples, linear regions, where it ends from many starts, and what it draws from earlier recordings.
+
+        `print` shows it in words. Places are in the recording's units, and exponents per sample and per unit of time.
+        """
+        known = self._known(name)
+        scale = known.scale
+        subject = Subject(self.network, self._number(name), known.task, self.tasks, scale.mean, scale.std)
+        return analyse(subject, cycles)
+
     @np.errstate(all="ignore")
     def picture(self, name: str) -> Picture:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""
@@ -216,6 +320,13 @@ class Uses:
         found = known.task.picture(self.network, self._number(name))
         shown = {part: known.scale.restore(x) for part, x in found.parts.items() if part in SAMPLES}
         return found._replace(parts={**found.parts, **shown})
+
+    def report(self, path: str | Path) -> Path:
+        """Write a page that shows all that was learned: scores with their verdicts, attractors to turn with the mouse,
+        exponents, fixed points, spectra, and who owns which unit. It is one HTML file that opens offline."""
+        from crug.model.told import book_of_model  # a book is made of a model
+
+        return write_page(book_of_model(self), path)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """The parameters of the network as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger, readouts."""

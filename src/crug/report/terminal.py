@@ -45,8 +45,12 @@ def shown(measures: Mapping[str, float], name: str, errors: Mapping[str, float] 
 
 def said(score: Score) -> str:
     """All measures in one line."""
-    measures = score.measures()
-    return ", ".join(f"{MEASURES[name].label} {shown(measures, name, score.errors)}" for name in measures)
+    return said_of(score.measures(), score.errors)
+
+
+def said_of(measures: Mapping[str, float], errors: Mapping[str, float] | None = None) -> str:
+    """The same of measures by name."""
+    return ", ".join(f"{MEASURES[name].label} {shown(measures, name, errors)}" for name in measures)
 
 
 def names_of(results: Sequence[Result]) -> list[str]:
@@ -73,18 +77,25 @@ def table(result: Result) -> Table:
     title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
     forgot = any(row.own[main] != row.final[main] for row in result.tasks)
     noisy = [main] if any(row.noisy for row in result.tasks) else []
+    perfect = [main] if any(row.floor for row in result.tasks) else []
     first = (f"{labels[0]} own", "final") if forgot else (labels[0],)
-    out = new_table(title, "task", *first, *labels[1:], *("noise" for _ in noisy), "linear + ReLU", wrap=True)
+    more = (*("perfect" for _ in perfect), *labels[1:], *("noise" for _ in noisy))
+    out = new_table(title, "task", *first, *more, "linear + ReLU", *("verdict" for _ in perfect), wrap=True)
     for row in result.tasks:
-        measures = (*([shown(row.own, main)] if forgot else []), *(shown(row.final, n, row.errors) for n in names))
+        scores = [shown(row.final, n, row.errors) for n in names]
+        floor = [shown(row.floor, name) for name in perfect]
+        measures = (*([shown(row.own, main)] if forgot else []), scores[0], *floor, *scores[1:])
         under = (shown(row.noisy, name) for name in noisy)
-        out.add_row(row.name, *measures, *under, f"{row.units['linear']} + {row.units['relu']}")
+        words = (row.judged.word(row.noisy or row.final) for _ in perfect)
+        out.add_row(row.name, *measures, *under, f"{row.units['linear']} + {row.units['relu']}", *words)
     linear, relu = (sum(row.units[kind] for row in result.tasks) for kind in ("linear", "relu"))
     out.add_section()
-    overall = (*([""] if forgot else []), *(shown(result.overall, name) for name in names))
+    scores, blank = [shown(result.overall, name) for name in names], ["" for _ in perfect]
+    overall = (*([""] if forgot else []), scores[0], *blank, *scores[1:])
     units = "" if result.shared else f"{linear} + {relu}"
-    out.add_row(overall_label(main), *overall, *("" for _ in noisy), units, style="bold")
+    out.add_row(overall_label(main), *overall, *("" for _ in noisy), units, *blank, style="bold")
     out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
+    out.caption += "".join(f"\n{row.name}: {remark}" for row in result.tasks for remark in row.remarks)
     return out
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Self
 import numpy as np
 from pydantic import AfterValidator, Field, NonNegativeInt, TypeAdapter, model_validator
 
+from crug.analysis.verdict import Judged
 from crug.core.network import Network
 from crug.metrics import MEASURES
 from crug.runs import store
@@ -96,7 +97,8 @@ Measures = Annotated[dict[str, float], AfterValidator(_known)]
 
 class TaskResult(Stored):
     """One task of a run: its measures right after its own training and at the end, the latter also under noise where it
-    carries some, the units that it has, and standard errors of measures at the end."""
+    carries some, the units that it has, and standard errors of measures at the end. `floor` is what a perfect model
+    would score, `remarks` what is wrong with its rollouts that scores do not see."""
 
     name: str
     own: Measures
@@ -104,6 +106,13 @@ class TaskResult(Stored):
     units: Annotated[dict[str, NonNegativeInt], AfterValidator(_kinds)]
     noisy: Measures = Field(default_factory=dict)
     errors: dict[str, float] = Field(default_factory=dict)
+    floor: dict[str, float] = Field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> Judged:
+        """What its scores at the end are judged by."""
+        return Judged(self.floor, self.remarks)
 
     @property
     def size(self) -> int:
@@ -176,6 +185,8 @@ class Ending:
     stopped: str | None
     quick: bool
     """Whether every task was evaluated after each."""
+    judged: Sequence[Judged] = ()
+    """What the scores of the learned tasks are judged by."""
 
 
 def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
@@ -188,8 +199,10 @@ def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
         units = e.network.units_of(number)
         noisy = e.noisy[number] if done else None
         under = {} if noisy is None else noisy.measures()
+        beside = e.judged[number] if number < len(e.judged) else Judged()
+        judged = {"floor": dict(beside.floor), "remarks": tuple(beside.remarks)}
         measures: dict[str, Any] = {"own": own.measures(), "final": final.measures(), "errors": dict(final.errors)}
-        rows.append(TaskResult(name=name, units=units, noisy=under, **measures))
+        rows.append(TaskResult(name=name, units=units, noisy=under, **measures, **judged))
     names = [n for n in MEASURES if all(n in row.final for row in rows)]
     return Result(
         plan=plan,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from crug import methods
+from crug.analysis.verdict import judged
 from crug.core.network import Network, to_arrays
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
@@ -115,7 +116,9 @@ def _through(plan: Plan, method: Method, folder: Path, listener: Listener) -> En
     last = [_again(task, network, k, known, digest) for k, (task, known, digest) in enumerate(before)]
     final, noisy = [score for score, _ in last], [under for _, under in last]
     worst = [task.worst() for task in tasks]
-    return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks))
+    done = enumerate(tasks[: len(learned)])
+    beside = [judged(network, k, task, NOISE_SEED if network.noises[k] else None) for k, task in done]
+    return Ending(network, size, learned, final, noisy, worst, stopped, all(t.quick for t in tasks), beside)
 
 
 def _again(task: Task, network: Network, number: int, learned: Learned, bits: str) -> tuple[Score, Score | None]:

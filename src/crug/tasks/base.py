@@ -152,6 +152,19 @@ class Picture(NamedTuple):
     """Names of the columns that are drawn."""
 
 
+class Observed(NamedTuple):
+    """Samples that a task was not learned from, for others to compare its network with: x (T, N), standardised, `dt`
+    apart; several trajectories where there are `breaks`; the inputs (T, Q) that they had, if any. `rollout` is how many
+    steps a rollout has that is compared with them, and how many of the first are dropped."""
+
+    x: np.ndarray
+    dt: float
+    columns: tuple[str, ...]
+    rollout: tuple[int, int]
+    breaks: tuple[int, ...] = ()
+    inputs: np.ndarray | None = None
+
+
 class Task(ABC):
     """One thing to learn.
 
@@ -193,6 +206,14 @@ class Task(ABC):
     def gain(self, network: Network, number: int) -> float:
         """How closely task `number` is to follow the context of a forecast."""
         return network.gains[number]
+
+    def observed(self) -> Observed | None:
+        """What a rollout of this task is to be like; None where there is no such thing, as for tasks of trials."""
+        return None
+
+    def floor(self) -> dict[str, float]:
+        """What a perfect model would score on the test part, by measure; empty where nobody knows."""
+        return {}
 
     @abstractmethod
     def worst(self) -> Score:

@@ -27,7 +27,7 @@ from crug.errors import CrugError
 from crug.readers.columns import Recording, constant
 from crug.sections import TrainingSettings
 from crug.tasks.attractor import JUDGED, STARTS, attractor_score, measured
-from crug.tasks.base import Look, Picture, RolloutScorer, Score, Scorer
+from crug.tasks.base import Look, Observed, Picture, RolloutScorer, Score, Scorer
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.recordings import DRAWN, RUNAWAY, TESTED, Prepared, RecordingTask, Rolling, held_out, kept
 from crug.tasks.scale import Scale, misfit, within_reach
@@ -185,6 +185,13 @@ class DrivenTask(RecordingTask):
         valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
         return replace(found, values={**found.values, **valid})
 
+    def observed(self) -> Observed | None:
+        return Observed(self.test, self.dt, self.columns, self.rollout, self.test_breaks, self.test_inputs)
+
+    def floor(self) -> dict[str, float]:
+        """Under the same inputs a perfect model of a system that forgets its start does the same."""
+        return {"d_stsp": 0.0, "d_h": 0.0, "error": 0.0}
+
     def forecasts(self) -> Forecasts:
         return Forecasts.of(self.test, self.test_breaks, self.test_inputs)
 
@@ -220,6 +227,12 @@ class DrivenTask(RecordingTask):
     ) -> View:
         view = window_view(network, block, readout, examples[::2], settings)
         return view._replace(data=DrivenWindows.of(view.data, np.concatenate(examples[1::2])))
+
+    def on(self, x: np.ndarray, inputs: Any = None) -> DrivenTask:
+        s = self._given(np.empty((0, len(self.input_scale.mean))) if inputs is None else inputs)
+        if len(s) != len(x):
+            raise CrugError(f"{self.name!r} was learned with inputs: {len(x)} samples need as many; you gave {len(s)}")
+        return replace(self, test=x, test_inputs=s, test_breaks=())
 
     def picture(self, network: Network, number: int) -> Picture:
         end = min([DRAWN, *self.test_breaks, len(self.test)])

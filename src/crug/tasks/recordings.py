@@ -19,7 +19,7 @@ from crug.readers.columns import Recording, constant, magnitude
 from crug.readers.noise import Noise, noise, smoothed
 from crug.sections import NetworkSettings, TrainingSettings
 from crug.tasks.attractor import MANY, STARTS, SURE, AttractorScorer, attractor_score, measured, spread, surely
-from crug.tasks.base import Picture, RolloutScorer, Score, Scorer, Task
+from crug.tasks.base import Observed, Picture, RolloutScorer, Score, Scorer, Task
 from crug.tasks.forecasts import CHOOSING, Forecasts
 from crug.tasks.scale import Scale, misfit, within_reach
 from crug.tasks.timescale import time_scale
@@ -112,6 +112,17 @@ class RecordingTask(Task):
         valid = {} if seed is not None else {"valid": self.forecasts().valid(system, network.gains[number])}
         return replace(found, values={**found.values, **many.values, **valid}, errors=many.errors)
 
+    def observed(self) -> Observed | None:
+        return Observed(self.test, self.dt, self.columns, self.rollout, self.test_breaks)
+
+    def floor(self) -> dict[str, float]:
+        """What stretches of the training part score in place of rollouts; nothing where a model no longer has it."""
+        length = min(self.rollout[0] - self.rollout[1], len(self.train))
+        if not length:
+            return {}
+        begins = np.linspace(0, len(self.train) - length, STARTS).astype(int)
+        return measured(self.test, np.stack([self.train[i : i + length] for i in begins])).measures()
+
     def forecasts(self) -> Forecasts:
         """Those by which the forecasts of a network are judged."""
         return Forecasts.of(self.test, self.test_breaks)
@@ -165,6 +176,12 @@ class RecordingTask(Task):
         return recycle(network, rng)
 
     # in a user's model
+
+    def on(self, x: np.ndarray, inputs: Any = None) -> RecordingTask:
+        """The same task, to be tested by other samples x (T, N), standardised; its floor is by those that it had."""
+        if inputs is not None:
+            raise CrugError(f"{self.name!r} was learned without inputs; leave them out")
+        return replace(self, train=self.test, test=x, breaks=self.test_breaks, test_breaks=())
 
     kind: ClassVar[str] = "recording"
 

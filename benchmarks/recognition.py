@@ -1,0 +1,104 @@
+"""Which recording made this? A model of twelve systems is given stretches of these and of twelve that it never saw.
+
+    python benchmarks/recognition.py --model twelve.crug --page docs/understand.md
+
+The model is learned first, where there is none yet, which takes half an hour on one core. Each system gives stretches
+of 500 samples that nothing was learned from, as they are and with noise of 5 % of their standard deviation. All systems
+are standardised, so that none is known by its units.
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from more_systems import LEARNED, OTHERS
+
+from crug.model import Model, load
+from crug.runtime import one_thread
+from crug.tasks.systems import SYSTEMS, System, generate
+
+KNOWN = (*(system for name, system in SYSTEMS.items() if not name.startswith("lorenz-")), *LEARNED)
+BEGIN, END = "<!-- table of recognition -->", "<!-- end of table -->"
+KEPT = ("van-der-pol", "lorenz", "chua")
+SAMPLES, STRETCH, COUNT, NOISE = 24_000, 500, 20, 0.05
+
+
+def learned(file: Path) -> Model:
+    """The model of all twelve; each is saved as soon as it is learned."""
+    model = load(file) if file.exists() else Model(units=640, seed=0)
+    for system in KNOWN:
+        if system.name not in model.tasks:
+            model.learn(generate(system, 0).train[:SAMPLES], system.name, dt=system.dt)
+            model.save(file)
+    return model
+
+
+def cut(model: Model) -> Model:
+    """A small model of three of them, for tests: the other recordings taken out, and with them all other units."""
+    for name in set(model.tasks) - set(KEPT):
+        model.remove(name)
+    net, units = model.network, model.network.used()
+    part = {name: getattr(net, name)[units] for name in ("a", "C", "h", "B", "relu", "owner")}
+    lists = {name: tuple(np.searchsorted(units, one) for one in getattr(net, name)) for name in ("readouts", "runs")}
+    decoders = tuple(one[units] for one in net.decoders)
+    small = replace(net, **part, **lists, decoders=decoders, W=net.W[np.ix_(units, units)])
+    return Model.restored(model.seed, model.settings, small, model.recordings)
+
+
+def stretches(system: System, noise: float) -> np.ndarray:
+    """Of the part of a system that no model has seen: (several, samples, columns)."""
+    x = generate(system, 0).test
+    starts = np.linspace(0, len(x) - STRETCH, COUNT).astype(int)
+    rng = np.random.default_rng(1)
+    return np.stack([x[i : i + STRETCH] for i in starts]) + noise * rng.standard_normal((COUNT, STRETCH, x.shape[1]))
+
+
+def row(model: Model, system: System, noise: float) -> tuple[int, int, list[float]]:
+    """How many stretches of a system were named rightly (a system that was not learned: called new), how many not, and
+    how far off the best candidate was for each."""
+    expected = system.name if system.name in model.tasks else None
+    found = [model.recognise(x) for x in stretches(system, noise)]
+    right = sum(one.name == expected for one in found)
+    return right, len(found) - right, [one.ranking[0].times for one in found]
+
+
+def table(model: Model) -> str:
+    """All systems, as Markdown."""
+    lines = ["| system | as it is | times as far off | with noise of 5 % | times as far off |", "|---|---|---|---|---|"]
+    for title, systems in (("learned", KNOWN), ("new", OTHERS)):
+        sums = np.zeros((2, 2), int)
+        for system in systems:
+            cells = [system.name]
+            for i, noise in enumerate((0.0, NOISE)):
+                right, wrong, times = row(model, system, noise)
+                sums[i] += right, wrong
+                cells += [f"{right} of {right + wrong}", f"{min(times):.2g} to {max(times):.2g}"]
+            lines.append(f"| {' | '.join(cells)} |")
+        shares = [f"{100 * right / (right + wrong):.1f} %" for right, wrong in sums]
+        lines.append(f"| **{title}** | **{shares[0]}** | | **{shares[1]}** | |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    one_thread()
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", type=Path, required=True, help="file of the model; learned if it is not there")
+    parser.add_argument("--page", type=Path, help="a page whose table between its two marks is written anew")
+    parser.add_argument("--cut", type=Path, help="write a model of three of them there, as tests/data/three.crug is")
+    options = parser.parse_args()
+    if options.cut:
+        cut(learned(options.model)).save(options.cut)
+        return
+    found = table(learned(options.model))
+    print(found)
+    if options.page:
+        before, begin, rest = options.page.read_text().partition(BEGIN)
+        _, end, after = rest.partition(END)
+        options.page.write_text(before + begin + "\n" + found + end + after)
+
+
+if __name__ == "__main__":
+    main()

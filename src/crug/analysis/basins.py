@@ -1,0 +1,126 @@
+"""Where a network ends up: from many starts, which limit set each reaches, and what kind of set it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from crug.analysis.cycles import APART, Orbit, closed
+from crug.analysis.lyapunov import Exponents, spectrum
+from crug.analysis.maps import Map
+
+STEPS, LOOKED_AT, LONGEST = 8_000, 8_000, 2_000
+"""Steps of a rollout before it is looked at, steps while it is, and most samples of a cycle."""
+TOGETHER = 20_000_000
+"""Numbers that are held at a time, at most."""
+SHORT = 10_000, 0
+"""Steps by which the exponents of another attractor than the recording's are taken, and how many are dropped."""
+FAR = 1e3
+"""Standard deviations beyond which a rollout has run away."""
+ALIKE = 0.3
+"""Two rollouts that go on for ever are on the same set where their means and spreads differ by less than this many
+standard deviations."""
+FIXED, CYCLE, LOOP, TORUS, CHAOS, DIVERGENT = "fixed point", "cycle", "limit cycle", "torus", "chaos", "divergent"
+UNKNOWN = "undecided"
+
+
+@dataclass(frozen=True)
+class LimitSet:
+    """What rollouts end on.
+
+    Parameters
+    ----------
+    kind : "fixed point", "cycle" of some samples, "limit cycle" (a loop that samples never close exactly), "torus",
+        "chaos", "divergent", or "undecided" where the exponents allow no answer.
+    orbit : the fixed point or cycle itself, where it is one.
+    mean, spread : (N,) of what is read out.
+    """
+
+    kind: str
+    orbit: Orbit | None = None
+    mean: np.ndarray | None = None
+    spread: np.ndarray | None = None
+
+    @property
+    def words(self) -> str:
+        """What it is, for a reader."""
+        if self.kind == CYCLE and self.orbit is not None:
+            return f"a cycle of {self.orbit.order} samples"
+        return {
+            FIXED: "a fixed point",
+            LOOP: "a limit cycle",
+            TORUS: "a torus (several rhythms that do not lock)",
+            CHAOS: "a chaotic attractor",
+            DIVERGENT: "divergent: rollouts run away",
+        }.get(self.kind, "undecided: its exponents are too uncertain")
+
+
+@dataclass(frozen=True)
+class Basin:
+    """A limit set with the part of the starts that reach it."""
+
+    limit: LimitSet
+    share: float
+
+
+def kind_of(exponents: Exponents) -> str:
+    """What a rollout that neither stops nor closes is on, by the signs of its exponents.
+
+    Where all are negative it closes too, after more samples than were looked at.
+    """
+    if not np.isfinite(exponents.values).all():
+        return DIVERGENT
+    signs = exponents.signs
+    if signs[0] > 0:
+        return CHAOS
+    return TORUS if (signs == 0).sum() > 1 else LOOP
+
+
+def limit_set(system: Map, states: np.ndarray, exponents: Exponents | None = None) -> LimitSet:
+    """What a rollout (T, n) ends on. Without exponents, one that goes on for ever is undecided."""
+    if not np.isfinite(states).all() or np.abs(states[-1, system.readout]).max() > FAR:
+        return LimitSet(DIVERGENT)
+    tail = states[-LOOKED_AT:, system.readout]
+    about = tail.mean(axis=0), tail.std(axis=0)
+    if (orbit := closed(system, states, min(LONGEST, len(states) - 1))) is not None:
+        return LimitSet(FIXED if orbit.order == 1 else CYCLE, orbit, *about)
+    return LimitSet(UNKNOWN if exponents is None else kind_of(exponents), None, *about)
+
+
+def basins(system: Map, z0: np.ndarray, main: LimitSet) -> tuple[Basin, ...]:
+    """The limit sets that rollouts from z0 (batch, n) reach, the most frequent first; `main` is that of the recording's
+    own starts, which is named by it where another start reaches it too."""
+    found: list[tuple[LimitSet, int]] = []
+    parts = np.array_split(z0, max(1, len(z0) * system.size * LOOKED_AT // TOGETHER))
+    for part in parts:
+        with np.errstate(over="ignore", invalid="ignore"):
+            rollouts = system.run(part, STEPS + LOOKED_AT, skip=STEPS - 1)
+        for states in rollouts:
+            one = limit_set(system, states)
+            one = main if one.kind == UNKNOWN and _alike(one, main) else one
+            same = next((i for i, (other, _) in enumerate(found) if _same(one, other)), None)
+            if same is not None:
+                found[same] = found[same][0], found[same][1] + 1
+            elif one.kind == UNKNOWN:
+                exponents = spectrum(system, states[-1:], steps=SHORT, count=4)
+                found.append((replace(one, kind=kind_of(exponents)), 1))
+            else:
+                found.append((one, 1))
+    ordered = sorted(found, key=lambda pair: -pair[1])
+    return tuple(Basin(limit, count / len(z0)) for limit, count in ordered)
+
+
+def _alike(one: LimitSet, other: LimitSet) -> bool:
+    if one.mean is None or other.mean is None or one.spread is None or other.spread is None:
+        return False
+    return bool(np.abs(np.concatenate([one.mean - other.mean, one.spread - other.spread])).max() < ALIKE)
+
+
+def _same(one: LimitSet, other: LimitSet) -> bool:
+    if one is other or (one.kind == other.kind == DIVERGENT):
+        return True
+    if one.orbit is not None and other.orbit is not None:
+        same = one.orbit.order == other.orbit.order
+        return same and bool(np.abs(one.orbit.states - other.orbit.states).max() < 100 * APART)
+    return one.orbit is other.orbit is None and _alike(one, other)

@@ -1,0 +1,31 @@
+"""What a model tells of itself: the book that its page is made of."""
+
+from __future__ import annotations
+
+from crug.analysis import Subject
+from crug.model.uses import Uses
+from crug.page import Book, Chapter, Material, chapter
+
+
+def book_of_model(model: Uses, title: str = "A model of crug") -> Book:
+    """A chapter for every recording."""
+    count = len(model.tasks)
+    known = f"{count} recording{'' if count == 1 else 's'}"
+    about = f"{known} in one network; {model.units_free} of {model.units} units are free."
+    return Book(title, about, [_chapter(model, name) for name in model.tasks], model.network)
+
+
+def _chapter(model: Uses, name: str) -> Chapter:
+    known, number = model.recordings[model.tasks.index(name)], model.tasks.index(name)
+    learned = known.learned
+    material = Material(
+        title=name,
+        values=learned.own.measures(),
+        judged=known.judged,
+        learned=learned,
+        units=model.network.units_of(number),
+        errors=learned.own.errors,
+        noisy=learned.noisy.own.measures() if learned.noisy else {},
+    )
+    scale = known.scale
+    return chapter(Subject(model.network, number, known.task, model.tasks, scale.mean, scale.std), material)

@@ -1,0 +1,137 @@
+"""Networks learned from data (tests/data/three.crug, by benchmarks/recognition.py), beside the true systems."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import crug
+from crug.analysis import Map, Subject, analyse, judged, spectrum
+from crug.analysis.basins import CHAOS, CYCLE, LOOP
+from crug.analysis.recognition import FEWEST
+from crug.analysis.verdict import WORDS
+from crug.core.network import from_arrays
+from crug.errors import CrugError
+from crug.readers import Recording
+from crug.runs.store import read_arrays
+from crug.tasks.attractor import spread
+from crug.tasks.systems import SYSTEMS, generate
+
+DATA = Path(__file__).parents[1] / "data"
+THREE = DATA / "three.crug"
+
+
+@pytest.fixture(scope="module")
+def model():
+    return crug.load(THREE)
+
+
+def unseen(name: str, samples: int = 2_000) -> np.ndarray:
+    return generate(SYSTEMS[name], 0).test[:samples]
+
+
+def of_run(name: str) -> Subject:
+    """A task of `crug run vlrc --seed 0`, its network cut out by `crug.core.network.alone`."""
+    network = from_arrays(read_arrays(DATA / f"{name}.safetensors"))
+    return Subject(network, 0, generate(SYSTEMS[name], 0), (name,))
+
+
+def test_lorenz_63_learned_from_data():
+    subject = of_run("lorenz")
+    system, x = subject.network.task_system(0), generate(SYSTEMS["lorenz"], 0).test
+    found = spectrum(Map.of(system), system.start(spread(x, 4)), 0.01, (60_000, 2_000), None, 3)
+    assert found.per_time[0] == pytest.approx(0.906, rel=0.1)
+    assert found.per_time[1] == pytest.approx(0, abs=0.05)
+    assert found.dimension == pytest.approx(2.06, abs=0.03)
+    # fixed points, beside the true ones at (+-8.485, +-8.485, 27) in the units of the data
+    analysis = analyse(subject)
+    assert (analysis.limit.kind, analysis.disagreement) == (CHAOS, "")
+    near = [place[0] for place, inside in zip(analysis.places, analysis.inside, strict=True) if inside]
+    for side in (1, -1):
+        true = np.array([side * 1.07, side * 0.94, 0.40])
+        assert min(np.abs((place - true) / np.ptp(x, axis=0)).max() for place in near) < 0.05
+
+
+def test_van_der_pol_learned_from_data():
+    found = analyse(of_run("van-der-pol"))
+    assert found.limit.kind in (LOOP, CYCLE)  # of the steps of a loop, some numbers close exactly
+    assert found.exponents.per_time[0] == pytest.approx(0, abs=0.05)
+    assert found.exponents.per_time[1] < -1
+    assert list(found.exponents.signs[:2]) == [0, -1]
+    assert found.exponents.dimension == 1
+    assert sum(basin.share for basin in found.basins) == pytest.approx(1)
+
+
+def test_an_analysis_says_what_it_found(model):
+    found = model.analyse("chua", cycles=2)
+    said = str(found)
+    assert said.startswith("chua: a chaotic attractor\nlargest exponent 0.")
+    assert f"visits {found.regions.count} linear region" in said
+    assert found.orbits.complete[:1] == (1,)
+    stored = found.to_json()
+    assert stored["kind"] == CHAOS
+    assert stored["orbits"][0]["place"] == found.places[0].tolist()
+    assert sum(basin["share"] for basin in stored["basins"]) == pytest.approx(1)
+    with pytest.raises(CrugError, match="cycles = 0"):
+        model.analyse("chua", cycles=0)
+
+
+def test_stretches_are_recognised_and_others_are_new(model):
+    for name in model.tasks:
+        found = model.recognise(unseen(name)[:500])
+        assert found.name == name, str(found)
+        assert str(found).startswith(f"{name}: its forecasts are ")
+        assert found.margin > 3
+    noisy = unseen("lorenz")[:500] + 0.05 * np.random.default_rng(0).standard_normal((500, 3))
+    assert model.recognise(noisy).name == "lorenz"
+    for name in ("rossler", "laser", "lorenz-160"):
+        assert model.recognise(unseen(name)[:500]).name is None
+    assert str(model.recognise(unseen("rossler")[:500])).startswith("new: forecasts of the nearest, ")
+    assert str(model.recognise(np.zeros((200, 5)))) == "new: no known recording has as many columns"
+    assert not model.recognise(Recording("x.csv", unseen("lorenz")[:500], ("x", "y", "z"), dt=0.5)).ranking
+
+
+def test_what_cannot_be_recognised_is_refused(model):
+    with pytest.raises(CrugError, match=f"at least {FEWEST}"):
+        model.recognise(np.zeros((20, 3)))
+    with pytest.raises(CrugError, match="not finite"):
+        model.recognise(np.full((500, 3), np.nan))
+
+
+def test_a_score_stands_beside_its_floor_and_has_a_verdict(model):
+    for name in model.tasks:
+        judged = model.judged(name)
+        assert 0 < judged.floor["d_stsp"] < 3
+        assert model.verdict(name) == "indistinguishable from the recording"
+        assert judged.beside(model.learned(name).own.measures()).startswith("a perfect model: ")
+    old = crug.load(DATA / "model-0.1.0.crug")
+    assert [old.verdict(name) for name in old.tasks] == [""] * len(old.tasks)
+
+
+def test_new_data_are_scored(model):
+    right, wrong = (model.score("chua", unseen(name, 4_000)) for name in ("chua", "lorenz"))
+    assert model.judged("chua", unseen("chua", 4_000)).word(right.measures()) in WORDS[:2]
+    assert model.judged("chua", unseen("lorenz", 4_000)).word(wrong.measures()) == WORDS[3]
+    again = model.score("chua", model.held_out("chua"))
+    assert again["d_stsp"] == pytest.approx(model.score("chua")["d_stsp"], abs=0.01)
+    with pytest.raises(CrugError, match="too few for a score"):
+        model.score("chua", unseen("chua", 100))
+    with pytest.raises(CrugError, match="without inputs"):
+        model.score("chua", unseen("chua"), inputs=np.zeros((2_000, 1)))
+
+
+def test_forecasts_stand_beside_simple_models(model):
+    errors = model.forecast_errors("lorenz")
+    assert set(errors) == {"network", "persistence", "VAR"}
+    assert errors["network"][50] < errors["VAR"][50] < errors["persistence"][50]
+    assert model.forecast_errors("lorenz", unseen("lorenz", 300)) == {}
+
+
+def test_chaos_in_a_network_of_a_periodic_recording_is_remarked(model):
+    """Its task with the network of another one."""
+    circle = np.stack([np.sin(0.08 * np.arange(4_000) + phase) for phase in range(3)], axis=1)
+    periodic = replace(model.recordings[1].task, test=circle)
+    remarks = judged(model.network, 1, periodic).remarks
+    assert any("the network is chaotic, the recording is not" in remark for remark in remarks)
+    assert any(remark.startswith("its ") for remark in remarks)
