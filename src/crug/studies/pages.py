@@ -25,7 +25,9 @@ def renewed(text: str, shelf: Shelf) -> str:
         label, only = found["label"], found["rest"].split()
         study = studies.load(label)
         tables = [
-            grid for part, grid in zip(study.parts, grids(study, shelf), strict=True) if part.name in only or not only
+            grid
+            for part, grid in zip(study.parts, grids(study, shelf, brief=True), strict=True)
+            if part.name in only or not only
         ]
         if not tables:
             raise CrugError(f"study {label}: has no part called {' '.join(only)}")

@@ -58,6 +58,8 @@ class Row(Section):
     settings: dict[str, Any] = Field(default_factory=dict)
     paper: str | None = None
     selected: bool = False
+    tried: bool = False
+    """Whether it is one of the paper's searches, by its number in the paper's table."""
 
     @property
     def usual(self) -> Wanted:
@@ -146,7 +148,9 @@ def swept(line: dict[str, str], part: Part, number: int) -> Row:
         said.insert(0, line["method"])
     label = ", ".join(said) if "group" not in line else f"{line['group']}: {', '.join(said)}"
     chosen = bool(line.get("selected"))
-    return Row(label=label, method=method, sequence=sequence, settings=settings, paper=str(number), selected=chosen)
+    return Row(
+        label=label, method=method, sequence=sequence, settings=settings, paper=str(number), selected=chosen, tried=True
+    )
 
 
 def setting_of(column: str, text: str, line: dict[str, str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import NamedTuple
 import numpy as np
 
 from crug.methods.crug import CrugSettings
-from crug.metrics import against
 from crug.runs import Result
 from crug.studies import layouts, published
 from crug.studies.grid import Grid, Line
@@ -21,8 +20,6 @@ from crug.tasks.gait import GROUPS, TITLES
 
 MOST_SEEDS = 10
 """Seeds that a table takes, where the paper has fewer."""
-STRETCHES = 5
-"""Of the training part, by which a perfect model is judged."""
 READ = {
     "systems": "D_stsp right after a task -> at the end of the sequence, once where they are equal; median +upper "
     "-lower quartile over seeds; divergent and exhausted runs count as the worst (div.: an infinite median, †: an "
@@ -72,16 +69,19 @@ def _found(wanted: Sequence[Wanted], shelf: Shelf) -> list[Record]:
     return [record for one in wanted if (record := shelf.find(one))]
 
 
-def grids(study: Study, shelf: Shelf, budget: Budget | None = None) -> list[Grid]:
-    """The tables of a study, one for each part."""
-    return [_grid(study, part, shelf, budget) for part in study.parts]
+def grids(study: Study, shelf: Shelf, budget: Budget | None = None, brief: bool = False) -> list[Grid]:
+    """The tables of a study, one for each part. A brief one leaves out what the paper's searches tried and did not
+    select, where there are no runs of it."""
+    return [_grid(study, part, shelf, budget, brief) for part in study.parts]
 
 
-def _grid(study: Study, part: Part, shelf: Shelf, budget: Budget | None) -> Grid:
+def _grid(study: Study, part: Part, shelf: Shelf, budget: Budget | None, brief: bool) -> Grid:
     title = f"{study.title}: {part.title}"
     if part.layout == "ranges":
         return _ranges(title)
     rows = [stored(part, row, shelf, budget) for row in part.all_rows(study.label)]
+    if brief and part.sweep:
+        rows = [one for one in rows if one.records or one.row.selected or not one.row.tried]
     if part.layout == "versus":
         return _versus(title, rows)
     columns = layouts.COLUMNS[part.layout](tasks_of(part))
@@ -121,7 +121,7 @@ def _runs(one: Stored) -> str:
 
 def _paper(study: Study, part: Part, row: Row, columns: Sequence[layouts.Column]) -> Line:
     lines = published.table(study.label, part.name)
-    if part.sweep and (row.paper or "").isdigit():
+    if row.tried:
         found = lines[int(row.paper or 0)]
     else:
         first = next(iter(lines[0]))
@@ -140,13 +140,8 @@ def _floors(part: Part, columns: Sequence[layouts.Column]) -> list[str]:
 
 @lru_cache(maxsize=64)
 def floor(name: str) -> float:
-    """The median D_stsp of stretches of a system's training part from its test part."""
-    task = load(name, 0)
-    train, test, (steps, skip) = task.train, task.test, task.rollout  # pyright: ignore[reportAttributeAccessIssue]
-    length = min(steps - skip, len(train) // 2)
-    begins = np.linspace(0, len(train) - length, STRETCHES).astype(int)
-    compare = against(test, length)["d_stsp"]
-    return float(np.median([compare(train[i : i + length]) for i in begins]))
+    """What a perfect model would score on a system's test part, from seed 0."""
+    return load(name, 0).floor()["d_stsp"]
 
 
 def _caption(part: Part, rows: Sequence[Stored]) -> str:
