@@ -46,8 +46,9 @@ def stock(study: Study, desk: Desk, seeds: Sequence[int] | None = None) -> Stock
 
 def there(wanted: Wanted, desk: Desk, networks: bool) -> bool:
     """Whether a run is stored; where networks are drawn, with its folder."""
-    folder = desk.runs / wanted.place
-    return desk.shelf.find(wanted) is not None and (not networks or (folder / "network.safetensors").exists())
+    if desk.shelf.find(wanted) is None:
+        return False
+    return not networks or (desk.runs / wanted.place / "network.safetensors").exists()
 
 
 def expected(wanted: Wanted, shelf: Shelf) -> float | None:

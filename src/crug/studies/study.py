@@ -25,7 +25,7 @@ FOLDER = Path(__file__).with_name("plans")
 class Budget(NamedTuple):
     """How much of a study is run: so great a part of the epochs, or hardly anything.
 
-    With `toy`, the first rows of every part are run for a few epochs: to see that it works.
+    With `toy`, the first row of every part is run for a few epochs: to see that it works.
     """
 
     share: float = 1.0
@@ -43,7 +43,7 @@ class Budget(NamedTuple):
 
 FULL = Budget()
 TOY: dict[str, Any] = {"epochs": 2}
-TOY_ROWS = 2
+TOY_ROWS = 1
 
 
 class Row(Section):
@@ -121,7 +121,7 @@ class Study(Section):
             for part, row in rows:
                 if seeds is not None or seed < part.seeds:
                     for wanted in row.runs([seed], budget):
-                        found.setdefault(wanted.place, wanted)
+                        found.setdefault(wanted.key, wanted)
         return list(found.values())
 
     def _few(self, part: Part) -> list[Row]:

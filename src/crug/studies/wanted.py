@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +28,7 @@ class Wanted(Section):
     seed: int = Field(0, ge=0)
     given: dict[str, Any] = Field(default_factory=dict)
 
-    @property
+    @cached_property
     def plan(self) -> Plan:
         return Plan.make(
             self.sequence if isinstance(self.sequence, str) else list(self.sequence), self.method, self.seed
@@ -36,20 +38,29 @@ class Wanted(Section):
     def kind(self) -> type[Method]:
         return methods.find(self.method)
 
-    @property
+    @cached_property
     def settings(self) -> RunSettings:
         """All settings, as they are resolved for the case."""
         return self.kind.Settings.resolve(self.plan.case, self.given)
 
-    @property
+    @cached_property
     def place(self) -> str:
         """The path of the run in a store of runs, and that of its record among records: readable, one for each run."""
         plan = self.plan
         return place_of(plan, departures(self.kind.Settings, plan.case, self.settings.model_dump(mode="json")))
 
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Wanted:
+        """Another run, which works out its plan and settings anew."""
+        return type(self)(**{**self.model_dump(), **(update or {})})
+
     def at(self, epochs: int) -> Wanted:
         """The same with so many epochs."""
         return self.model_copy(update={"given": {**self.given, "epochs": epochs}})
+
+    @property
+    def key(self) -> str:
+        """What tells it apart from others that are asked for."""
+        return self.model_dump_json()
 
     def matches(self, result: Result) -> bool:
         """Whether a result is of this run: of the same plan, and by the same settings, as far as both know them."""
