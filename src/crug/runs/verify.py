@@ -12,8 +12,7 @@ from crug.core.network import Network
 from crug.core.noise import roll_out
 from crug.core.streams import Stream, generator
 from crug.errors import CrugError
-from crug.runs.folder import final_network, read_config, read_curves, read_task, task_folder
-from crug.runs.plan import Plan
+from crug.runs.folder import Config, final_network, read_config, read_curves, read_task, task_folder
 from crug.runs.proof import parameters_digest
 from crug.runs.result import NOISE_SEED, Learned, Result
 
@@ -28,8 +27,8 @@ def verify(folder: Path) -> Iterator[tuple[str, bool]]:
     Which tasks there are follows from what the run is of and from its networks, so that none is left out because
     result.json does not name it. All other files are read and checked too; what is damaged has a line of its own.
     """
-    plan, final = read_config(folder).plan, final_network(folder)
-    names, records = plan.tasks[: len(final.readouts)], []
+    config, final = read_config(folder), final_network(folder)
+    names, records = config.plan.tasks[: len(final.readouts)], []
     for number, name in enumerate(names):
         place = task_folder(folder, number, name)
         try:
@@ -40,7 +39,7 @@ def verify(folder: Path) -> Iterator[tuple[str, bool]]:
             continue
         records.append(learned)
         yield _compared(name, number, before, final)
-    if len(records) == len(names) and (problem := _told(folder, plan, records)):
+    if len(records) == len(names) and (problem := _told(folder, config, records)):
         yield f"result.json: CHANGED, {problem}", False
 
 
@@ -64,13 +63,14 @@ def _compared(name: str, number: int, before: Network, final: Network) -> tuple[
     return f"{name}: {len(first)} {what} of {first.shape[1]} steps are the same bits", True
 
 
-def _told(folder: Path, plan: Plan, records: list[Learned]) -> str:
+def _told(folder: Path, config: Config, records: list[Learned]) -> str:
     """What is wrong with what result.json tells of a run."""
     try:
         result = Result.read(folder)
     except CrugError as error:
         return error.what
-    if result.plan != plan or (result.completed and len(records) < len(plan.tasks)):
+    same = (result.plan, result.settings) == (config.plan, config.settings)
+    if not same or (result.completed and len(records) < len(config.plan.tasks)):
         return "it is of another run"
     for row, learned in zip(result.tasks, records, strict=False):
         if row.own != learned.own.measures():
