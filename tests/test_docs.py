@@ -34,6 +34,22 @@ def test_four_recordings_on_four_days(tmp_path):
     assert (tmp_path / "rollouts.png").stat().st_size > 10_000
 
 
+@pytest.mark.slow
+def test_one_recording_from_a_file_to_what_it_is(tmp_path):
+    code = "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / "understand.md").read_text(), re.S))
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2_000:]
+    assert "weather: a chaotic attractor\nlargest exponent " in done.stdout
+    said = re.search(r"a chaotic attractor with an exponent of ([\d.]+) per time unit; dimension ([\d.]+)", done.stdout)
+    assert said
+    assert float(said[1]) == pytest.approx(0.906, abs=0.25)
+    assert float(said[2]) == pytest.approx(2.06, abs=0.1)
+    assert "weather: its forecasts are " in done.stdout
+    assert "new: forecasts of the nearest, weather, are " in done.stdout
+    assert "unstable focus" in done.stdout
+    assert (tmp_path / "weather.html").stat().st_size > 1e6
+
+
 def test_the_method_page_shows_the_template_as_it_is():
     page = (DOCS / "write-your-own-method.md").read_text()
     from crug.methods import _template

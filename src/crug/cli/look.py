@@ -96,8 +96,8 @@ def report(
     if any(path.is_file() for path in paths) and len(paths) > 1:
         raise CrugError("give one model's file, or folders of runs", "", "make a page for each model's file")
     book = book_of_runs(paths) if paths[0].is_dir() else book_of_model(load(paths[0]), paths[0].name)
-    size = write_page(book, out).stat().st_size
-    say(f"{out}: {len(book.chapters)} chapters, {size / 1e6:.1f} MB; open it in a browser")
+    size, count = write_page(book, out).stat().st_size, len(book.chapters)
+    say(f"{out}: {count} chapter{'' if count == 1 else 's'}, {size / 1e6:.1f} MB; open it in a browser")
 
 
 def watch(

@@ -40,13 +40,14 @@
 
   const twins = (plot) => plots.filter((one) => one !== plot && plot.dataset.twin && one.dataset.twin === plot.dataset.twin);
   const cameras = new Map();
+  const led = new Map(); // how many turns of its twin a plot is still following: these are not passed back
 
   const turn = (plot, camera) => {
     cameras.set(plot.dataset.twin, camera);
     for (const one of twins(plot)) {
-      if (drawn.has(one) && JSON.stringify(one.layout.scene.camera) !== JSON.stringify(camera)) {
-        Plotly.relayout(one, { "scene.camera": camera });
-      }
+      if (!drawn.has(one) || !one.layout) continue;
+      led.set(one, (led.get(one) || 0) + 1);
+      Plotly.relayout(one, { "scene.camera": camera }).finally(() => led.set(one, led.get(one) - 1));
     }
   };
 
@@ -64,8 +65,8 @@
     await Plotly.newPlot(plot, painted(data), given, { displayModeBar: false, responsive: true, scrollZoom: false });
     if (!given.scene) return;
     const follow = (change) => {
-      const turned = change["scene.camera"] || (plot._fullLayout && plot._fullLayout.scene.camera);
-      if (turned) turn(plot, JSON.parse(JSON.stringify(turned)));
+      const turned = change["scene.camera"];
+      if (turned && !led.get(plot)) turn(plot, JSON.parse(JSON.stringify(turned)));
     };
     plot.on("plotly_relayouting", follow);
     plot.on("plotly_relayout", follow);
@@ -88,7 +89,7 @@
     const above = Math.max(-1.4, Math.min(1.4, Math.asin(eye.z / far) + step[1]));
     const flat = far * Math.cos(above);
     const camera = { ...rest, eye: { x: flat * Math.cos(around), y: flat * Math.sin(around), z: far * Math.sin(above) } };
-    Plotly.relayout(plot, { "scene.camera": camera }).then(() => turn(plot, camera));
+    Plotly.relayout(plot, { "scene.camera": camera });
   };
 
   const theme = (name) => {

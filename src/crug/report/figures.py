@@ -17,11 +17,15 @@ from crug.runs import store
 from crug.runs.folder import final_network, read_curves, read_learned, task_folder
 from crug.runs.result import Learned, Result
 from crug.tasks import load
-from crug.tasks.base import Picture
+from crug.tasks.base import FAR, Picture
 from crug.training.settings import RunSettings
 
 COLOURS = (TRUTH, MODEL, THIRD)
 LAG = 10
+DECADE = 10.0
+"""The least range of a capacity curve: the largest score over the smallest."""
+SHOWN, MOST = 1_000, 6
+"""Samples and columns in a figure over time."""
 
 
 def portraits(pictures: Sequence[Picture]) -> Figure:
@@ -41,11 +45,49 @@ def portraits(pictures: Sequence[Picture]) -> Figure:
             label, colour = kinds[kind]
             three = x.shape[1] > 2
             place = row * len(pictures) + i + 1
-            axes: Any = figure.add_subplot(rows, len(pictures), place, projection="3d" if three else None)
-            axes.plot(*x.T[:3], lw=0.35, color=colour)
-            axes.set_title(f"{picture.title}: {label}", fontsize=10)
-            _frame(axes, truth, names)
+            if lost := _lost(x, truth):
+                axes: Any = figure.add_subplot(rows, len(pictures), place)
+                axes.text(0.5, 0.5, lost, ha="center", va="center", transform=axes.transAxes)
+                axes.set_axis_off()
+            else:
+                axes = figure.add_subplot(rows, len(pictures), place, projection="3d" if three else None)
+                axes.plot(*x.T[:3], lw=0.35, color=colour)
+                _frame(axes, truth, names)
+            more = f" ({', '.join(names)} of {x.shape[1]} columns)" if x.shape[1] > 3 else ""
+            axes.set_title(f"{picture.title}: {label}{more}", fontsize=8 if more else 10)
     figure.tight_layout()
+    return figure
+
+
+def _lost(x: np.ndarray, truth: np.ndarray) -> str:
+    """What to say instead of drawing a rollout of which nothing would be seen; nothing where something is."""
+    if not np.isfinite(x).all():
+        return "runs away"
+    reach = np.abs(x[-len(x) // 2 :] - truth.mean(axis=0)) / np.ptp(truth, axis=0)
+    if (reach > 1).any(axis=1).all():
+        return "runs away"
+    return "stands still" if (x[-len(x) // 2 :].std(axis=0) < 1e-6 * np.ptp(truth, axis=0)).all() else ""
+
+
+def times(pictures: Sequence[Picture]) -> Figure:
+    """The first samples of each task and of a rollout, column by column."""
+    rows = [(picture, k) for picture in pictures for k in range(min(MOST, picture.parts["truth"].shape[1]))]
+    figure = Figure(figsize=(10, 1.3 * len(rows) + 0.8), layout="constrained")
+    axes: Any = figure.subplots(len(rows), 1, squeeze=False)[:, 0]
+    for ax, (picture, k) in zip(axes, rows, strict=True):
+        truth, model = (picture.parts[kind][:SHOWN, k] for kind in ("truth", "network"))
+        ax.plot(truth, color=TRUTH, lw=1.8, alpha=0.6, label="truth")
+        if np.isfinite(model).all():
+            ax.plot(model, color=MODEL, lw=0.8, label="network")
+        margin = 0.1 * np.ptp(truth)
+        ax.set(ylim=(truth.min() - margin, truth.max() + margin), xlim=(0, len(truth)))
+        name = picture.labels[k] if k < len(picture.labels) else str(k + 1)
+        ax.set_ylabel(name, fontsize=8)
+        ax.tick_params(labelsize=7)
+        if k == 0:
+            ax.set_title(f"{picture.title}: both go on for themselves, so compare their manner", fontsize=9)
+    axes[0].legend(fontsize=7, loc="upper right")
+    axes[-1].set_xlabel("sample", fontsize=8)
     return figure
 
 
@@ -72,8 +114,14 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         ax.plot(np.array(sizes)[finite], scores[finite], "o", ms=4, color=TRUTH)
         chosen = record.history[record.chosen]
         ax.plot(chosen.units, chosen.score.main, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
-        ax.set(title=f"{title}: {chosen.units} units", xlabel="units (circle: committed)")
+        failed = chosen.score.rank >= record.floor + FAR and not MEASURES[next(iter(record.own.values))].percent
+        ax.set(title=f"{title}: {'failed' if failed else f'{chosen.units} units'}", xlabel="units (circle: committed)")
     _logarithmic(*axes[0])
+    low, high = axes[0, 0].get_ylim()
+    if high < DECADE * low:  # so that noise does not look like a trend
+        middle = np.sqrt(low * high)
+        axes[0, 0].set_ylim(middle / DECADE**0.5, middle * DECADE**0.5)
+    axes[0, 0].yaxis.set_minor_formatter("")
     main = MEASURES[next(iter(learned[0].own.values))]
     axes[0, 0].set_ylabel(f"1 / {main.label}, fresh trials" if main.percent else f"{main.label} on training data")
     axes[0, 0].yaxis.set_major_formatter("{x:g}")
@@ -153,7 +201,8 @@ def draw_run(folder: Path) -> None:
 def drawn(pictures: Sequence[Picture]) -> dict[str, Figure]:
     """A figure for each kind of picture that there is."""
     found = {kind: [p for p in pictures if p.kind == kind] for kind in DRAWERS}
-    return {f"{kind}s": DRAWERS[kind](alike) for kind, alike in found.items() if alike}
+    figures = {f"{kind}s": DRAWERS[kind](alike) for kind, alike in found.items() if alike}
+    return {**figures, "times": times(found["portrait"])} if found["portrait"] else figures
 
 
 def _save(figures: Mapping[str, Figure], folder: Path) -> None:
