@@ -77,3 +77,19 @@ def test_what_is_not_foreseen_is_the_noise_that_was_added():
     right = expected[:, 0] > 0
     np.testing.assert_allclose(missed[right].std(axis=0), np.std(noise().draws[1], axis=0), rtol=0.03)
     np.testing.assert_allclose(missed[~right].std(axis=0), np.std(noise().draws[0], axis=0), rtol=0.03)
+
+
+def test_a_network_whose_hidden_units_run_away_is_begun_anew():
+    a, W = np.array([0.5, 1.2], np.float32), np.array([[0, 0], [1, 0]], np.float32)
+    encoder = np.array([[1.0], [0.25]], np.float32)
+    zero = np.zeros(2, np.float32)
+    system = System(a, W, np.zeros((2, 0), np.float32), zero, floors(zero > 0), encoder, np.array([0]))
+    draws = np.full((1, 4, 1), 0.5, np.float32)
+    noise = Noise(np.zeros((1, 1), np.float32), draws, np.float32([-2]), np.float32([2]), np.float32(1))
+    out = roll_out(system._replace(readout=np.array([0])), np.ones((2, 1)), (500, 0), noise, 0)
+    assert np.isfinite(out).all()
+    assert np.abs(out).max() <= 2
+    hidden = system._replace(W=np.array([[0, 1], [0, 0]], np.float32))  # what the readout hears grows without end
+    again = roll_out(hidden, np.ones((2, 1)), (2_000, 0), noise, 0)
+    assert np.isfinite(again).all()
+    assert not np.isfinite(roll_out(hidden, np.ones((2, 1)), (2_000, 0))).all()

@@ -3,8 +3,9 @@
 No deterministic network has the small differences from stride to stride or from beat to beat. A task may carry a
 `Noise`: the state space in regions, each with a sample of what the network, corrected at every step, failed to foresee
 there. In a rollout every step adds one of these to the readouts, which never leave the range that was observed by more
-than a little: a rollout under noise cannot run away through them. Noise of the system goes on in the network; of noise
-that was only measured, the network itself hears nothing.
+than a little: a rollout under noise cannot run away through them. Where hidden units run away all the same, the network
+is begun anew from where its readouts are. Noise of the system goes on in the network; of noise that was only measured,
+the network itself hears nothing.
 """
 
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from jaxtyping import Array, Float, Float32, Int
 
 from crug.core.dynamics import Numbers, System, one_step, rollout, run_freely, run_under
 
+AWAY = 1e3
+"""Standard deviations beyond which a unit has run away. The network is then begun anew from where its readouts are."""
 PIECE = 100_000
 """Steps of a long rollout that are computed at a time."""
 
@@ -110,6 +113,9 @@ def _disturbed(
         added = noise.draws[region, draw(rows, t)]
         seen = jnp.clip(x + added, noise.low, noise.high)
         heard = jnp.clip(x + noise.heard * added, noise.low, noise.high)
-        return z.at[:, readout].set(heard), seen
+        begun = (heard @ system.encoder.T).at[:, readout].set(heard)
+        z = z.at[:, readout].set(heard)
+        gone = ~(jnp.abs(z).max(axis=1, keepdims=True) < AWAY)
+        return jnp.where(gone, begun, z), seen
 
     return lax.scan(one, z0, (first + jnp.arange(len(inputs)), inputs))
