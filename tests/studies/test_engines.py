@@ -115,10 +115,10 @@ class Pretender:
                 raise KeyboardInterrupt
             score = abs(np.log10(one.given["strength"]) - 2) + 0.01 * one.seed
             settings = one.settings.model_dump(mode="json")
-            row = self.result.tasks[0].model_copy(update={"final": {"d_stsp": score, "d_h": 0.1}})
+            measures = {"d_stsp": score, "d_h": 0.1}
+            row = self.result.tasks[0].model_copy(update={"own": measures, "final": measures})
             said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 16 - int(score)}
-            overall = {"d_stsp": score, "d_h": 0.1}
-            yield Done(one, self.result.model_copy(update={**said, "overall": overall, "completed": True}))
+            yield Done(one, self.result.model_copy(update={**said, "overall": measures, "completed": True}))
 
 
 @pytest.fixture(scope="module")

@@ -182,14 +182,15 @@ def result(accuracies, units, total, seed=0, matrix=(), completed=True) -> Resul
         for n, a, u in zip(NAMES, accuracies, units, strict=False)
     ]
     return Result(
-        plan=Plan(sequence="cognitive", tasks=NAMES, method="clnp", seed=seed),
-        settings={"network": {"M": 20}},
+        plan=Plan(sequence="cognitive", tasks=tuple(NAMES[: len(rows)]), method="clnp", seed=seed),
+        settings={"network": {"M": 20, "P": 10}},
         tasks=rows,
         overall={"accuracy": float(np.mean(accuracies))},
         units=total,
         shared=total > sum(units),
         memory_bytes=0,
         completed=completed,
+        stopped=None if completed else "no units are left",
         seconds=60.0,
         matrix=[[{"accuracy": a} for a in row] for row in matrix],
     )

@@ -42,7 +42,7 @@ class Budget(NamedTuple):
 
 
 FULL = Budget()
-TOY: dict[str, Any] = {"epochs": 2}
+TOY: dict[str, Any] = {"epochs": 2, "noise": False}
 TOY_ROWS = 1
 
 

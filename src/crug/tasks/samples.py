@@ -90,7 +90,7 @@ def _checked(recording: Recording, first: Recording | None, chosen: bool) -> Rec
     """The recording, if it can be learned and, where there are several, goes with the first of them."""
     where, x, dt = recording.source, recording.values, recording.dt
     if dt is not None and not (np.isfinite(dt) and dt > 0):
-        raise CrugError(f"{where}: dt = {dt}; the interval between samples is a positive number")
+        raise CrugError(f"{where}: dt = {dt:g}; the interval between samples is a positive number")
     if first is not None and x.shape[1] != first.values.shape[1]:
         have = f"{x.shape[1]} columns, the first has {first.values.shape[1]}"
         raise CrugError(f"{where}: has {have}; they must be the same")
