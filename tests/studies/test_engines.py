@@ -257,7 +257,7 @@ def _until(there, process: subprocess.Popen[bytes], seconds: float = 240) -> Non
 
 
 def test_no_scheduler_is_an_error_that_says_how_to_start_one(tmp_path):
-    with pytest.raises(CrugError, match="dask scheduler"):
+    with pytest.raises(CrugError, match=r"start one, as docs/reproduce\.md"):
         list(Cluster("tcp://127.0.0.1:1", tmp_path).carry_out([small()]))
 
 

@@ -48,8 +48,7 @@ class Cluster:
             return distributed.Client(**where, set_as_default=False)
         except (OSError, ValueError) as error:
             raise CrugError(
-                f"{self.scheduler}: no scheduler answers there ({error}); start one: "
-                "dask scheduler --host localhost --scheduler-file scheduler.json"
+                f"{self.scheduler}: no scheduler answers there ({error}); start one, as docs/reproduce.md tells"
             ) from None
 
 
