@@ -84,8 +84,8 @@ def test_a_network_whose_hidden_units_run_away_is_begun_anew():
     encoder = np.array([[1.0], [0.25]], np.float32)
     zero = np.zeros(2, np.float32)
     system = System(a, W, np.zeros((2, 0), np.float32), zero, floors(zero > 0), encoder, np.array([0]))
-    draws = np.full((1, 4, 1), 0.5, np.float32)
-    noise = Noise(np.zeros((1, 1), np.float32), draws, np.float32([-2]), np.float32([2]), np.float32(1))
+    draws = np.full((1, 4, 1), 0.5)
+    noise = Noise(*(np.asarray(part, np.float32) for part in (np.zeros((1, 1)), draws, [-2.0], [2.0], 1.0)))
     out = roll_out(system._replace(readout=np.array([0])), np.ones((2, 1)), (500, 0), noise, 0)
     assert np.isfinite(out).all()
     assert np.abs(out).max() <= 2
