@@ -15,13 +15,14 @@ from pathlib import Path
 
 import numpy as np
 from more_systems import LEARNED, OTHERS
+from pages import renew
 
 from crug.model import Model, load
 from crug.runtime import one_thread
 from crug.tasks.systems import SYSTEMS, System, generate
 
 KNOWN = (*(system for name, system in SYSTEMS.items() if not name.startswith("lorenz-")), *LEARNED)
-BEGIN, END = "<!-- table of recognition -->", "<!-- end of table -->"
+BEGIN = "<!-- table of recognition -->"
 KEPT = ("van-der-pol", "lorenz", "chua")
 SAMPLES, STRETCH, COUNT, NOISE = 24_000, 500, 20, 0.05
 
@@ -95,9 +96,7 @@ def main() -> None:
     found = table(learned(options.model))
     print(found)
     if options.page:
-        before, begin, rest = options.page.read_text().partition(BEGIN)
-        _, end, after = rest.partition(END)
-        options.page.write_text(before + begin + "\n" + found + end + after)
+        renew(options.page, BEGIN, found)
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ SHORT = 10_000, 0
 """Steps by which the exponents of another attractor than the recording's are taken, and how many are dropped."""
 FAR = 1e3
 """Standard deviations beyond which a rollout has run away."""
-ALIKE = 0.3
+ALIKE, ERRORS, PARTS = 0.3, 3, 8
 """Two rollouts that go on for ever are on the same set where their means and spreads differ by less than this many
-standard deviations."""
+standard deviations, beside so many standard errors of each. Those follow from how so many parts of a rollout differ:
+chaos that changes lobes now and then needs long for its mean."""
 FIXED, CYCLE, LOOP, TORUS, CHAOS, DIVERGENT = "fixed point", "cycle", "limit cycle", "torus", "chaos", "divergent"
 UNKNOWN = "undecided"
 
@@ -34,13 +35,12 @@ class LimitSet:
     kind : "fixed point", "cycle" of some samples, "limit cycle" (a loop that samples never close exactly), "torus",
         "chaos", "divergent", or "undecided" where the exponents allow no answer.
     orbit : the fixed point or cycle itself, where it is one.
-    mean, spread : (N,) of what is read out.
+    about : (2 N,) means and spreads of what is read out, and their standard errors.
     """
 
     kind: str
     orbit: Orbit | None = None
-    mean: np.ndarray | None = None
-    spread: np.ndarray | None = None
+    about: tuple[np.ndarray, np.ndarray] | None = None
 
     @property
     def words(self) -> str:
@@ -81,11 +81,10 @@ def limit_set(system: Map, states: np.ndarray, exponents: Exponents | None = Non
     """What a rollout (T, n) ends on. Without exponents, one that goes on for ever is undecided."""
     if not np.isfinite(states).all() or np.abs(states[-1, system.readout]).max() > FAR:
         return LimitSet(DIVERGENT)
-    tail = states[-LOOKED_AT:, system.readout]
-    about = tail.mean(axis=0), tail.std(axis=0)
+    about = _about(states[-LOOKED_AT:, system.readout])
     if (orbit := closed(system, states, min(LONGEST, len(states) - 1))) is not None:
-        return LimitSet(FIXED if orbit.order == 1 else CYCLE, orbit, *about)
-    return LimitSet(UNKNOWN if exponents is None else kind_of(exponents), None, *about)
+        return LimitSet(FIXED if orbit.order == 1 else CYCLE, orbit, about)
+    return LimitSet(UNKNOWN if exponents is None else kind_of(exponents), None, about)
 
 
 def basins(system: Map, z0: np.ndarray, main: LimitSet) -> tuple[Basin, ...]:
@@ -111,10 +110,18 @@ def basins(system: Map, z0: np.ndarray, main: LimitSet) -> tuple[Basin, ...]:
     return tuple(Basin(limit, count / len(z0)) for limit, count in ordered)
 
 
+def _about(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Means and spreads of x (T, N), and their standard errors."""
+    parts = np.array_split(x, PARTS)
+    of_parts = np.stack([np.concatenate([part.mean(axis=0), part.std(axis=0)]) for part in parts])
+    return np.concatenate([x.mean(axis=0), x.std(axis=0)]), of_parts.std(axis=0, ddof=1) / np.sqrt(PARTS)
+
+
 def _alike(one: LimitSet, other: LimitSet) -> bool:
-    if one.mean is None or other.mean is None or one.spread is None or other.spread is None:
+    if one.about is None or other.about is None:
         return False
-    return bool(np.abs(np.concatenate([one.mean - other.mean, one.spread - other.spread])).max() < ALIKE)
+    (values, errors), (others, their_errors) = one.about, other.about
+    return bool((np.abs(values - others) < ALIKE + ERRORS * np.hypot(errors, their_errors)).all())
 
 
 def _same(one: LimitSet, other: LimitSet) -> bool:

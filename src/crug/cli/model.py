@@ -22,6 +22,7 @@ from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
 from crug.model import Model, load
+from crug.model.asked import Asked
 from crug.model.model import CASE, UNITS
 from crug.readers import Recording, read, shaped
 from crug.readers.shape import automatic_lags
@@ -51,6 +52,9 @@ def learn(
     epochs: Annotated[int | None, typer.Option(help="The most epochs that may be spent.")] = None,
     units: Annotated[int | None, typer.Option(help="No more units than that for a recording.")] = None,
     tolerance: Annotated[float | None, typer.Option(help="How much worse a smaller network may score.")] = None,
+    precision: Annotated[
+        str | None, typer.Option(help="high spends units and time, where forecasts are to be valid for long.")
+    ] = None,
     together: Annotated[bool, typer.Option(help="The recordings are trajectories of one system.")] = False,
     columns: Columns = None,
     inputs: Annotated[
@@ -74,7 +78,7 @@ def learn(
         found = [_shaped(read(path, listed(columns), fill, listed(inputs)), cut, decimate, dt) for path in recordings]
         todo = _names(model, _groups(_embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
-        how |= {"hold_out": hold_out}
+        how |= {"hold_out": hold_out, "precision": precision}
         for called, group in todo:
             _tell_alike(called, model, group)
         learn_all(file, model, todo, how)
@@ -85,7 +89,7 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
     """Learn recordings, each with its name, one after another; each is saved before the next begins."""
     for called, group in todo:  # errors come before any work
         _tell_noise(called, model.prepared(group, called, **how).task)
-    most = how.get("epochs") or CrugSettings.resolve(CASE, {}).epochs
+    most = CrugSettings.resolve(CASE, Asked.of(how).settings()).epochs
     with Live(most, len(todo)) as live:
         for number, (called, group) in enumerate(todo):
             try:

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self, TypedDict
+from typing import Any, Literal, Self, TypedDict
 
 from crug.runs.listeners import Listener
 from crug.sections import plain
@@ -22,6 +22,7 @@ class How(TypedDict, total=False):
     epochs: int | None
     units: int | None
     tolerance: float | None
+    precision: Literal["usual", "high"] | None
     progress: bool | Listener
     scratch: str | Path | None
 
@@ -37,6 +38,7 @@ class Asked:
     epochs: int | None = None
     units: int | None = None
     tolerance: float | None = None
+    precision: Literal["usual", "high"] | None = None
     progress: bool | Listener = True
     scratch: str | Path | None = None
 
@@ -54,4 +56,8 @@ class Asked:
         """As settings of CRUG."""
         path = {"most": self.units, "tolerance": self.tolerance}
         found: dict[str, Any] = {"path": {name: value for name, value in path.items() if value is not None}}
-        return found if self.epochs is None else {**found, "epochs": self.epochs}
+        return found | {name: value for name, value in self._plainly().items() if value is not None}
+
+    def _plainly(self) -> dict[str, Any]:
+        """The settings that have the name of what was asked for."""
+        return {"epochs": self.epochs, "precision": self.precision}

@@ -120,6 +120,7 @@ class Model(Uses):
         epochs : the most epochs that may be spent.
         units : no more units than that for this recording.
         tolerance : how much worse than the best a smaller network may score; a larger one saves units.
+        precision : "high" spends units and time, where forecasts are to be valid for long.
         progress : whether to say how far it is (True if not given), or a listener.
         scratch : a folder in which interrupted learning is kept; the same call then goes on from there. Remove
             its part `crug-progress` when the model is saved.

@@ -41,8 +41,9 @@ BEYOND = 0.3
 STRENGTHS = (1.0, 0.5, 0.2, 0.1)
 """Of correction. Networks that were taught gently may not stand the full one."""
 SCALES = (0.15, 0.3, 0.45, 0.6, 0.8, 1.0)
-LACKING = 0.5
-"""Ranks above the floor beyond which a network may lack variability."""
+LACKING, LOST = 0.5, 12.0
+"""Ranks above the floor between which networks may lack variability. Those beyond are afresh not looked at under noise:
+they have lost the attractor."""
 HELPS = 0.05
 """Noise is kept where it lowers the rank by this much, and by this part of it."""
 
@@ -75,7 +76,7 @@ class Varied(Scorer):
 
     def score(self, network: Network, block: Block, effective: Params, look: Look = Look.QUICK) -> Score:
         score = self.own.score(network, block, effective, look)
-        if look is not Look.FRESH or not self.floor + LACKING < score.rank < np.inf:
+        if look is not Look.FRESH or not LACKING < score.rank - self.floor < LOST:
             return score
         found = self.vary(system_of(network, block, effective), self.own)
         return score if found is None else replace(score, rank=(score.rank + found.rank) / 2)

@@ -24,6 +24,8 @@ PATH_PRESETS: Mapping[str, Given] = {
 are too few for a rung, and 16 steps of a stride cannot be foreseen from six columns that show so little of it. Strides
 vary, so blocks are opened gently rather than anew, and their scores are large; a user's recording may be of either
 kind."""
+PRECISE: Given = {"epochs": 8000, "path": {"start": 64, "tolerance": 0.0}}
+"""What the path takes for precision="high": a larger block, twice the time, and no unit saved that does any good."""
 BOTH: Given = {"select": "surest", "training": {"range_weight": 100.0}}
 
 
@@ -75,6 +77,10 @@ class PathSettings(Section):
 
 class CrugSettings(RunSettings):
     allocation: Annotated[Literal["path", "price"], Field(description="how many units a task keeps")] = "path"
+    precision: Annotated[
+        Literal["usual", "high"],
+        Field(description="path: high spends units and time on it, which helps most where forecasts are wanted"),
+    ] = "usual"
     settle: Annotated[Share, Field(description="price: part of the epochs after the cut; 0 is the paper")] = 0.3
     settle_lr: Annotated[Positive, Field(description="price: learning rate at the start of settling")] = 1e-2
     gates: GateSettings = GateSettings()
@@ -99,5 +105,7 @@ class CrugSettings(RunSettings):
 
     @classmethod
     def favourites(cls, case: str, given: Given) -> list[Given]:
-        path = given.get("allocation", "path") == "path"
-        return [*([PATH_PRESETS.get(case, {}), PATH_USUAL] if path else []), BOTH]
+        if given.get("allocation", "path") != "path":
+            return [BOTH]
+        precise = [PRECISE] if given.get("precision") == "high" else []
+        return [*precise, PATH_PRESETS.get(case, {}), PATH_USUAL, BOTH]

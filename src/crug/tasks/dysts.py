@@ -1,0 +1,143 @@
+"""The database of chaotic systems that the package dysts (William Gilpin, 2021) brings: each one by its name there.
+
+A system begins at the database's own reference state, and is observed 100 times in its dominant period. Systems with a
+delay are left out: their state is a function. Forced systems carry their phase as a column, mapped to a bounded one as
+the database does.
+
+Integration takes seconds to minutes a system, so samples are kept in the user's cache folder under their checksum. They
+do not depend on a seed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import warnings
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from filelock import FileLock
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+from scipy.integrate import solve_ivp
+
+from crug.errors import CrugError
+from crug.runtime import cache_folder
+from crug.sections import Section
+from crug.tasks.base import Family
+from crug.tasks.recordings import RecordingTask
+from crug.tasks.scale import Scale
+
+TRAIN, TEST = 20_000, 4_000
+PER_PERIOD = 100
+PRECISE = 1e-10
+"""Relative error of a step of the integration; absolute ones are as small beside the system's own spread."""
+PATIENCE = 2_000
+"""Evaluations of a system's equations, for each sample, after which it counts as too stiff for the explicit method."""
+MISSING = 'the systems of dysts need the package: pip install "crug[dysts]"'
+
+
+def listed() -> dict[str, str]:
+    """The systems of the database without delay, by name; none where the package is not installed."""
+    return {name: name for name, about in _database().items() if not about["delay"]}
+
+
+def interval(name: str) -> float:
+    """Time between two samples."""
+    return _database()[name]["period"] / PER_PERIOD
+
+
+def samples(name: str, count: int = TRAIN + TEST) -> np.ndarray:
+    """So many samples (count, N) of a system, in its own units, from its reference state on."""
+    if name not in listed():
+        raise CrugError(f"no system of dysts is called {name!r}" if listed() else MISSING)
+    file = cache_folder() / f"dysts-{version('dysts')}" / f"{name}-{count}.safetensors"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(file.with_suffix(".lock")):
+        kept = _kept(file)
+        if kept is None:
+            kept = _integrated(name, count)
+            part = file.with_suffix(".part")
+            save_file({"x": kept}, part, {"sha256": _digest(kept)})
+            part.replace(file)
+    return kept
+
+
+def load(name: str, seed: int = 0, settings: Section | None = None) -> RecordingTask:
+    """A system as a task; its data do not depend on the seed."""
+    x = samples(name)
+    scale = Scale.of(x[:TRAIN])
+    train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
+    return RecordingTask(name, name, train, test, interval(name), columns=tuple(f"x{i + 1}" for i in range(x.shape[1])))
+
+
+@cache
+def _database() -> dict[str, Any]:
+    """What the package says of its systems, without importing it."""
+    found = importlib.util.find_spec("dysts")
+    if found is None or found.origin is None:
+        return {}
+    return json.loads((Path(found.origin).parent / "data" / "chaotic_attractors.json").read_text())
+
+
+def _integrated(name: str, count: int) -> np.ndarray:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that numba is not installed
+        from dysts import flows  # pyright: ignore[reportMissingImports]
+    system = getattr(flows, name)()
+    start = np.asarray(system.ic, np.float64)
+    times = interval(name) * np.arange(count)
+    spread = np.asarray(_database()[name].get("std") or np.abs(start) + 1, np.float64)
+    calls = 0
+
+    def speed(t: float, x: np.ndarray) -> np.ndarray:
+        nonlocal calls
+        calls += 1
+        if calls > PATIENCE * count:
+            raise TimeoutError
+        return np.asarray(system.rhs(x, t), np.float64)
+
+    how = {"t_eval": times, "rtol": PRECISE, "atol": PRECISE * np.maximum(spread, 1e-12)}
+    with np.errstate(all="ignore"):
+        found = None
+        for method in ("DOP853", "LSODA"):
+            calls = 0
+            try:
+                found = solve_ivp(speed, (0, times[-1]), start, method, **how)
+            except TimeoutError:
+                continue
+            if found.success:
+                break
+        x = np.empty((0, len(start))) if found is None else found.y.T
+        if hasattr(system, "_postprocessing"):
+            x = np.stack(system._postprocessing(*x.T), axis=1)
+    if len(x) < count or not np.isfinite(x).all():
+        raise CrugError(f"{name}: could not be integrated for {count} samples from the state that dysts gives")
+    return np.ascontiguousarray(x)
+
+
+def _kept(file: Path) -> np.ndarray | None:
+    """What the cache has, if that is whole."""
+    try:
+        with safe_open(file, "np") as stored:
+            x, digest = stored.get_tensor("x"), (stored.metadata() or {}).get("sha256")
+    except (OSError, SafetensorError):
+        return None
+    return x if _digest(x) == digest else None
+
+
+def _digest(x: np.ndarray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
+
+
+FAMILY = Family(
+    "dysts",
+    listed(),
+    load,
+    sequences={"dysts": tuple(listed())},
+    listing=f"{len(listed())} systems of dysts, e.g. {', '.join(list(listed())[:3])}" if listed() else MISSING,
+)
