@@ -14,7 +14,7 @@ from crug.errors import CrugError
 from crug.metrics import MEASURES
 from crug.page.book import Book, Chapter
 from crug.page.figures import of_chapter
-from crug.page.overall import of_book
+from crug.page.overall import called, of_book
 from crug.page.picture import Figure
 from crug.runs import store
 
@@ -126,11 +126,10 @@ def _results(book: Book) -> list[str]:
     main = next(iter(first.overall))
     names = list(dict.fromkeys(row.name for result in book.results for row in result.tasks))
     rows = []
-    for result in book.results:
+    for name, result in zip(called(book), book.results, strict=True):
         final = {row.name: row.final for row in result.tasks}
-        label = f"{escape(result.plan.method)}, seed {result.plan.seed}"
-        cells = [_shown(final.get(name, {}), main) for name in names]
-        rows.append([label, *cells, _shown(result.overall, main), str(result.units)])
+        cells = [_shown(final.get(task, {}), main) for task in names]
+        rows.append([escape(name), *cells, _shown(result.overall, main), str(result.units)])
     label = escape(MEASURES[main].label)
     return [_table(f"{label} of every task at the end", ["run", *map(escape, names), "overall", "units"], rows)]
 

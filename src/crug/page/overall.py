@@ -78,7 +78,7 @@ def compared(book: Book) -> Figure:
     """Several runs: the first measure of every task at the end."""
     first = book.results[0]
     main = MEASURES[next(iter(first.overall))]
-    labels = _labels(book)
+    labels = called(book)
     data = [
         {
             "type": "scatter",
@@ -104,5 +104,8 @@ def compared(book: Book) -> Figure:
     return Figure("compared", "Runs side by side", "Scores of several runs.", says, data, layout, height=380)
 
 
-def _labels(book: Book) -> list[str]:
-    return [f"{result.plan.method}, seed {result.plan.seed}" for result in book.results]
+def called(book: Book) -> list[str]:
+    """By which runs are told apart: with their sequence, where there are several."""
+    plans = [result.plan for result in book.results]
+    several = len({plan.sequence for plan in plans}) > 1
+    return [f"{f'{plan.sequence}: ' if several else ''}{plan.method}, seed {plan.seed}" for plan in plans]

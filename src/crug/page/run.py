@@ -19,11 +19,11 @@ def book_of_runs(folders: Sequence[Path]) -> Book:
     if len(folders) == 1:
         return book_of_run(opened, chapters)
     results = [Result.read(folder) for folder in folders]
-    plan = results[0].plan
+    plan, sequences = results[0].plan, dict.fromkeys(result.plan.sequence for result in results)
     about = (
         f"{len(results)} runs side by side. The chapters below are of the first, {plan.method} with seed {plan.seed}."
     )
-    return Book(f"Runs of {plan.sequence}", about, chapters, opened.network, results)
+    return Book(f"Runs of {' and '.join(sequences)}", about, chapters, opened.network, results)
 
 
 def book_of_run(opened: Opened, chapters: Sequence[Chapter], note: str = "") -> Book:
