@@ -25,7 +25,6 @@ from crug.field.peers import PEERS
 from crug.field.protocols import Roll
 from crug.metrics.valid_time import valid_time
 from crug.model import Model, load
-from crug.readers import Recording
 from crug.runs import store
 from crug.runtime import one_thread
 from crug.tasks import Scale, dysts
@@ -45,20 +44,15 @@ CLEARLY = 0.1
 
 def drawn() -> list[str]:
     """The ten systems."""
-    names = list(dysts.listed())
+    names = dysts.listed()
     return [names[i] for i in sorted(np.random.default_rng(DRAWN).choice(len(names), COUNT, replace=False))]
-
-
-def recording(name: str) -> Recording:
-    x = dysts.samples(name)
-    return Recording(name, x, tuple(f"x{i + 1}" for i in range(x.shape[1])), dt=dysts.interval(name))
 
 
 def ours(name: str, file: Path, settings: Mapping[str, Any]) -> dict[str, float]:
     """What crug makes of a system, in a model of all of them."""
     model = load(file) if file.exists() else Model(units=1024, seed=0)
     if name not in model.tasks:
-        model.learn(recording(name), name, **settings)
+        model.learn(dysts.recording(name), name, **settings)
         model.save(file)
     values, learned = model.score(name).measures(), model.learned(name)
     units = sum(model.ledger[name].values())
@@ -88,7 +82,7 @@ def theirs(name: str, fit: Callable[[np.ndarray, int], Roll]) -> dict[str, float
 
 def floor(name: str) -> float:
     """What stretches of the true system score."""
-    return dysts.load(name).floor()["d_stsp"]
+    return dysts.load(dysts.PREFIX + name).floor()["d_stsp"]
 
 
 def compared(folder: Path, say: Callable[[str], None]) -> dict[str, dict[str, dict[str, float]]]:

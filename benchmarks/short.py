@@ -13,6 +13,7 @@ import argparse
 import json
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,6 @@ import numpy as np
 from pages import renew
 
 from crug.model import Model, load
-from crug.readers import Recording
 from crug.runs import store
 from crug.runtime import one_thread
 from crug.tasks import dysts
@@ -32,11 +32,11 @@ BEGIN = "<!-- table of short recordings -->"
 
 def measured(name: str, length: int, file: Path) -> dict[str, Any]:
     """What a recording of that length becomes."""
-    x = dysts.samples(name, EVERY * (LENGTHS[-1] + FOLLOWING))[::EVERY]
+    whole = dysts.recording(name, EVERY * (LENGTHS[-1] + FOLLOWING))
+    x = whole.values[::EVERY]
     model = load(file) if file.exists() else Model(seed=0)
     if name not in model.tasks:
-        columns = tuple(f"x{i + 1}" for i in range(x.shape[1]))
-        recording = Recording(name, x[:length], columns, dt=EVERY * dysts.interval(name))
+        recording = replace(whole, values=x[:length], dt=EVERY * dysts.interval(name))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.learn(recording, name, hold_out=False)
@@ -44,7 +44,10 @@ def measured(name: str, length: int, file: Path) -> dict[str, Any]:
     known = next(one for one in model.recordings if one.name == name)
     values = model.score(name, x[length : length + FOLLOWING]).measures()
     told = [words for words in (known.undecided, known.failed) if words]
-    return {key: values[key] for key in ("d_stsp_30", "d_h", "valid")} | {"told": told, "seconds": known.learned.seconds}
+    return {key: values[key] for key in ("d_stsp_30", "d_h", "valid")} | {
+        "told": told,
+        "seconds": known.learned.seconds,
+    }
 
 
 def table(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> str:
@@ -52,11 +55,17 @@ def table(found: Mapping[str, Mapping[int, Mapping[str, Any]]]) -> str:
     lengths = [f"{length:,}" for length in LENGTHS]
     lines = [f"| system | {' | '.join(lengths)} |", "|---|" + "--:|" * len(lengths)]
     for name, row in found.items():
-        lines.append(f"| {name} | " + " | ".join(f"{cell['d_stsp_30']:.2f}, {cell['valid']:.0f}" for cell in row.values()))
+        lines.append(
+            f"| {name} | " + " | ".join(f"{cell['d_stsp_30']:.2f}, {cell['valid']:.0f}" for cell in row.values())
+        )
     columns = [[row[length] for row in found.values()] for length in LENGTHS]
-    medians = [tuple(float(np.median([c[key] for c in column])) for key in ("d_stsp_30", "valid")) for column in columns]
+    medians = [
+        tuple(float(np.median([c[key] for c in column])) for key in ("d_stsp_30", "valid")) for column in columns
+    ]
     lines.append("| **median** | " + " | ".join(f"**{d:.2f}, {valid:.0f}**" for d, valid in medians))
-    lines.append("| told | " + " | ".join(f"{sum(bool(c['told']) for c in column)} of {len(column)}" for column in columns))
+    lines.append(
+        "| told | " + " | ".join(f"{sum(bool(c['told']) for c in column)} of {len(column)}" for column in columns)
+    )
     return "\n".join(line.rstrip(" |") + " |" for line in lines)
 
 

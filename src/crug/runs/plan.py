@@ -11,7 +11,7 @@ from pydantic import Field, field_validator
 from crug import methods
 from crug.errors import CrugError
 from crug.sections import Seed, Stored, checked_seed
-from crug.tasks import SEQUENCES, TASKS
+from crug.tasks import SEQUENCES, TASKS, unknown
 from crug.training.settings import case_of
 
 
@@ -60,7 +60,7 @@ def _tasks(sequence: str | Sequence[str]) -> tuple[str, ...]:
         return SEQUENCES[sequence]
     for name in sequence:
         if name not in TASKS:
-            raise CrugError(f"no task is called {name!r}; there are: {', '.join(TASKS)}")
+            raise unknown(name)
     if not sequence:
         raise CrugError("there are no tasks to learn; name one at least")
     return tuple(sequence)

@@ -6,19 +6,22 @@ line in `RECORDINGS`.
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from typing import Any
 
 from crug.errors import CrugError
 from crug.readers import Recording
-from crug.tasks import cognitive, gait, systems
+from crug.tasks import cognitive, dysts, gait, systems
 from crug.tasks.base import Data, Family, Picture, Score, Scorer, Task
 from crug.tasks.driven import DrivenTask
 from crug.tasks.recordings import Prepared, RecordingTask
 from crug.tasks.samples import as_recordings
 from crug.tasks.scale import Scale
 
-FAMILIES: dict[str, Family] = {family.name: family for family in (systems.FAMILY, gait.FAMILY, cognitive.FAMILY)}
+FAMILIES: dict[str, Family] = {
+    family.name: family for family in (systems.FAMILY, gait.FAMILY, cognitive.FAMILY, dysts.FAMILY)
+}
 
 RECORDINGS: dict[str, type[RecordingTask]] = {kind.kind: kind for kind in (RecordingTask, DrivenTask)}
 """The kinds of recordings that a user's model learns."""
@@ -47,8 +50,15 @@ def load(name: str, seed: int = 0, settings: Any = None) -> Task:
     """
     family = family_of([name])
     if family is None:
-        raise CrugError(f"no task is called {name!r}; there are: {', '.join(TASKS)}")
+        raise unknown(name)
     return family.load(name, seed, getattr(settings, family.section, None) if family.section else None)
+
+
+def unknown(name: str) -> CrugError:
+    """That there is no such task, and which there are."""
+    near = difflib.get_close_matches(name, TASKS, n=1)
+    there = "; ".join(family.listing or ", ".join(family.titles) for family in FAMILIES.values())
+    return CrugError(f"no task is called {name!r}; {f'did you mean {near[0]}? ' if near else ''}there are: {there}")
 
 
 def prepare(pieces: Sequence[Recording], name: str, smooth: bool = True, hold_out: bool = True) -> Prepared:
@@ -75,4 +85,5 @@ __all__ = [
     "family_of",
     "load",
     "prepare",
+    "unknown",
 ]

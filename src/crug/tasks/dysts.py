@@ -1,4 +1,5 @@
-"""The database of chaotic systems that the package dysts (William Gilpin, 2021) brings: each one by its name there.
+"""The database of chaotic systems that the package dysts (William Gilpin, 2021) brings. Its Lorenz is the task
+"dysts.Lorenz" here, and so on.
 
 A system begins at the database's own reference state, and is observed 100 times in its dominant period. Systems with a
 delay are left out: their state is a function. Forced systems carry their phase as a column, mapped to a bounded one as
@@ -26,12 +27,14 @@ from safetensors.numpy import save_file
 from scipy.integrate import solve_ivp
 
 from crug.errors import CrugError
+from crug.readers import Recording
 from crug.runtime import cache_folder
 from crug.sections import Section
 from crug.tasks.base import Family
 from crug.tasks.recordings import RecordingTask
 from crug.tasks.scale import Scale
 
+PREFIX = "dysts."
 TRAIN, TEST = 20_000, 4_000
 PER_PERIOD = 100
 PRECISE = 1e-10
@@ -41,9 +44,9 @@ PATIENCE = 2_000
 MISSING = 'the systems of dysts need the package: pip install "crug[dysts]"'
 
 
-def listed() -> dict[str, str]:
-    """The systems of the database without delay, by name; none where the package is not installed."""
-    return {name: name for name, about in _database().items() if not about["delay"]}
+def listed() -> list[str]:
+    """The systems of the database without delay; none where the package is not installed."""
+    return [name for name, about in _database().items() if not about["delay"]]
 
 
 def interval(name: str) -> float:
@@ -67,12 +70,18 @@ def samples(name: str, count: int = TRAIN + TEST) -> np.ndarray:
     return kept
 
 
-def load(name: str, seed: int = 0, settings: Section | None = None) -> RecordingTask:
+def recording(name: str, count: int = TRAIN + TEST) -> Recording:
+    """So many samples of a system as a user would have recorded them."""
+    x = samples(name, count)
+    return Recording(PREFIX + name, x, tuple(f"x{i + 1}" for i in range(x.shape[1])), dt=interval(name))
+
+
+def load(task: str, seed: int = 0, settings: Section | None = None) -> RecordingTask:
     """A system as a task; its data do not depend on the seed."""
-    x = samples(name)
-    scale = Scale.of(x[:TRAIN])
-    train, test = scale.standardise(x[:TRAIN]), scale.standardise(x[TRAIN:])
-    return RecordingTask(name, name, train, test, interval(name), columns=tuple(f"x{i + 1}" for i in range(x.shape[1])))
+    found = recording(task.removeprefix(PREFIX))
+    scale = Scale.of(found.values[:TRAIN])
+    x = scale.standardise(found.values)
+    return RecordingTask(task, TITLES[task], x[:TRAIN], x[TRAIN:], found.dt or 1.0, columns=found.columns)
 
 
 @cache
@@ -134,10 +143,12 @@ def _digest(x: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(x).tobytes()).hexdigest()
 
 
+TITLES = {PREFIX + name: name for name in listed()}
+
 FAMILY = Family(
     "dysts",
-    listed(),
+    TITLES,
     load,
-    sequences={"dysts": tuple(listed())},
-    listing=f"{len(listed())} systems of dysts, e.g. {', '.join(list(listed())[:3])}" if listed() else MISSING,
+    sequences={"dysts": tuple(TITLES)} if TITLES else {},
+    listing=f"systems of dysts: {', '.join(list(TITLES)[:3])} ... {list(TITLES)[-1]}" if TITLES else MISSING,
 )
