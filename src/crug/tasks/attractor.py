@@ -21,6 +21,7 @@ from crug.metrics import against, power_spectrum, spectral_distance
 from crug.metrics.hellinger import SPECTRUM
 from crug.metrics.state_space import BINNED
 from crug.tasks.base import Look, RolloutScorer, Score
+from crug.tasks.forecasts import Forecasts
 from crug.tasks.pieces import BinnedPieces, MixturePieces, Spectra
 
 STARTS, PIECES, SHORT = 5, 5, 4_000
@@ -93,6 +94,7 @@ class AttractorScorer(RolloutScorer):
     breaks : where a new trajectory begins in x.
     noisy : whether x was measured with noise that it still has. No network has such noise, and without it even a
         perfect one seems far off.
+    forecasts : those by which blocks are looked at afresh, too, where any are.
     """
 
     names = ("d_stsp", "d_h")
@@ -107,9 +109,10 @@ class AttractorScorer(RolloutScorer):
         starts: int = STARTS,
         breaks: Sequence[int] = (),
         noisy: bool = False,
+        forecasts: Forecasts | None = None,
     ):
         x = self.x = np.asarray(x, np.float64)
-        self.noisy = noisy
+        self.noisy, self.forecasts = noisy, forecasts
         self.stretch = max(np.split(x, list(breaks)), key=len)
         self.steps, self.skip = rollout
         self.x0 = spread(x, starts).astype(np.float32)
@@ -138,6 +141,9 @@ class AttractorScorer(RolloutScorer):
         if not np.isfinite(generated).all():
             return DIVERGENT
         plain = self.mean(generated)
+        if self.forecasts and look is Look.FRESH:
+            valid = self.forecasts.valid(system, self.forecasts.best_gain(system))
+            plain = replace(plain, values={**plain.values, "valid": valid})
         if not self.noisy or (added := self._measured(system)) is None:
             return plain
         drawn = np.random.default_rng(JUDGED).integers(len(added), size=generated.shape[:2])

@@ -100,7 +100,9 @@ class RecordingTask(Task):
         return make_windows(network, feeders, self.train, settings, rng, self.breaks)
 
     def scorer(self, network: Network, feeders: np.ndarray, settings: TrainingSettings) -> RolloutScorer:
-        return AttractorScorer(self.train, self.rollout, settings.starts, breaks=self.breaks, noisy=self.noisy)
+        x, breaks = self.train, self.breaks
+        forecasts = Forecasts.of(x, breaks, count=CHOOSING) if settings.foresight else None
+        return AttractorScorer(x, self.rollout, settings.starts, breaks, self.noisy, forecasts)
 
     def evaluate(self, network: Network, number: int, seed: int | None = None) -> Score:
         """Rollouts from five places of the test data against these; from thirty, to be sure; and forecasts."""

@@ -130,12 +130,13 @@ def below(size: int, dim: int) -> int:
 
 def smallest_good(path: PathSettings, history: Sequence[Outcome]) -> int:
     """The phase with the smallest network that scores as well as the best, within the tolerance or as far as the scores
-    can tell; one that differs much from start to start gets no more benefit of the doubt."""
+    can tell; one that differs much from start to start gets no more benefit of the doubt. Where forecasts were looked
+    at, it is the one among these that forecasts longest."""
     scores = [o.score for o in history]
     best = min(scores, key=lambda score: score.rank)
     doubt = [min(s.apart(best), DOUBT * path.tolerance) for s in scores]
     good = [i for i, s in enumerate(scores) if s.rank <= best.rank + max(path.tolerance, doubt[i])]
-    return min(good, key=lambda i: (history[i].units, scores[i].rank))
+    return min(good, key=lambda i: (-scores[i].values.get("valid", 0.0), history[i].units, scores[i].rank))
 
 
 def choose(path: PathSettings, history: Sequence[Outcome]) -> int:
