@@ -1,9 +1,9 @@
 """Ten systems of dysts that nothing here was built on: crug, an echo-state network and SINDy on the same samples.
 
-    python benchmarks/peers.py --folder peers --page docs/results.md
+    python benchmarks/peers.py --folder peers --page docs/compared.md
 
-Which ten is drawn by a seed from all that the database has. Each system gives 24,000 samples, 100 a dominant period; the
-last 4,000 are held out. crug learns all ten into one model with its defaults, and again with `precision="high"`. The
+Which ten is drawn by a seed from all that the database has. Each system gives 24,000 samples, 100 a dominant period;
+the last 4,000 are held out. crug learns all ten into one model with its defaults, and again with precision="high". The
 others are searched as `crug.field.peers` says, for each system anew. All are judged by the same measures: D_stsp as the
 median of thirty rollouts, D_H, and for how long forecasts from a context of 100 samples are valid. What was measured is
 kept in the folder, so that an interrupted comparison goes on.
@@ -80,25 +80,24 @@ def theirs(name: str, fit: Callable[[np.ndarray, int], Roll]) -> dict[str, float
     return {**values, "valid": valid, "seconds": seconds}
 
 
-def floor(name: str) -> float:
-    """What stretches of the true system score."""
-    return dysts.load(dysts.PREFIX + name).floor()["d_stsp"]
-
-
 def compared(folder: Path, say: Callable[[str], None]) -> dict[str, dict[str, dict[str, float]]]:
     """By system and program what was measured; what the folder has is not measured again."""
-    found: dict[str, dict[str, dict[str, float]]] = {}
-    for name in drawn():
-        found[name] = {"floor": {"d_stsp_30": floor(name)}}
-        makers = {label: lambda s=s, label=label: ours(name, folder / f"{label}.crug", s) for label, s in OURS.items()}
-        makers |= {label: lambda fit=fit: theirs(name, fit) for label, fit in PEERS.items()}
-        for label, make in makers.items():
-            file = folder / name / f"{label}.json"
-            if not file.exists():
-                file.parent.mkdir(parents=True, exist_ok=True)
-                store.write_bytes(file, json.dumps(make()).encode())
-            found[name][label] = json.loads(file.read_text())
-            say(f"{name}, {label}: " + ", ".join(f"{key} {value:.3g}" for key, value in found[name][label].items()))
+    return {name: {label: _cell(name, label, folder, say) for label in ("truth", *OURS, *PEERS)} for name in drawn()}
+
+
+def _cell(name: str, label: str, folder: Path, say: Callable[[str], None]) -> dict[str, float]:
+    file = folder / name / f"{label}.json"
+    if not file.exists():
+        if label in PEERS:
+            found = theirs(name, PEERS[label])
+        elif label in OURS:
+            found = ours(name, folder / f"{label}.crug", OURS[label])
+        else:  # what stretches of the true system score
+            found = {"d_stsp_30": dysts.load(dysts.PREFIX + name).floor()["d_stsp"]}
+        file.parent.mkdir(parents=True, exist_ok=True)
+        store.write_bytes(file, json.dumps(found).encode())
+    found = json.loads(file.read_text())
+    say(f"{name}, {label}: " + ", ".join(f"{key} {value:.3g}" for key, value in found.items()))
     return found
 
 
@@ -106,7 +105,8 @@ def compared(folder: Path, say: Callable[[str], None]) -> dict[str, dict[str, di
 
 
 def wins(found: Mapping[str, Mapping[str, Mapping[str, float]]], label: str, key: str, sign: float) -> str:
-    """Wins, draws and losses of crug against a program by a measure of which the smaller (sign 1) or larger (-1) wins."""
+    """How often crug wins against a program, is even, and loses, by a measure of which the smaller wins (sign 1) or the
+    larger (-1)."""
     counts = [0, 0, 0]
     for row in found.values():
         mine, other = (sign * row[one][key] for one in ("crug", label))
@@ -121,7 +121,7 @@ def page(found: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     lines = [f"| system | truth | {' | '.join(labels)} |", "|---|--:|" + "--:|" * len(labels)]
     for name, row in found.items():
         cells = [f"{row[label]['d_stsp_30']:.2f}, {row[label]['valid']:.0f}" for label in labels]
-        lines.append(f"| {name} | {row['floor']['d_stsp_30']:.2f} | {' | '.join(cells)} |")
+        lines.append(f"| {name} | {row['truth']['d_stsp_30']:.2f} | {' | '.join(cells)} |")
     column = {label: {key: [row[label][key] for row in found.values()] for key in KEYS} for label in labels}
     rows: dict[str, Callable[[str], str]] = {
         "median D_stsp": lambda label: f"{np.median(column[label]['d_stsp_30']):.2f}",

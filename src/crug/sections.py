@@ -125,4 +125,6 @@ class TrainingSettings(Section):
     clip: Annotated[Positive, Field(description="largest norm of a gradient")] = 10.0
     starts: Annotated[int, Field(ge=2, le=1_000, description="free rollouts by which a checkpoint is scored")] = 5
     range_weight: Annotated[NonNegative, Field(description="price of leaving the observed range; 0 is the paper")] = 0.0
-    foresight: Annotated[bool, Field(description="path: of equal networks, the one that forecasts longest is kept")] = False
+    foresight: Annotated[bool, Field(description="path: of equal networks, the one that forecasts longest is kept")] = (
+        False
+    )

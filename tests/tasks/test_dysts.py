@@ -5,6 +5,7 @@ import pytest
 
 import crug
 from crug.errors import CrugError
+from crug.runs import Plan
 from crug.tasks import FAMILIES, TASKS, dysts, load
 
 
@@ -85,3 +86,13 @@ def test_without_the_package_it_is_said_what_to_install(monkeypatch):
     monkeypatch.setattr(dysts, "_database", dict)
     with pytest.raises(CrugError, match=r"pip install \"crug\[dysts\]\""):
         dysts.samples("Lorenz")
+
+
+def test_a_run_takes_the_first_systems_and_a_network_that_holds_them():
+    plan = Plan.make("dysts:3")
+    assert plan.tasks == ("dysts.Aizawa", "dysts.AnishchenkoAstakhov", "dysts.Arneodo")
+    assert plan.settled({})["network"] == {"M": 96, "P": 48}
+    assert plan.settled({"network.M": 40, "network.P": 8})["network"] == {"M": 40, "P": 8}
+    for wrong in ("dysts:0", "dysts:1000", "dysts:x"):
+        with pytest.raises(CrugError, match="up to dysts:"):
+            Plan.make(wrong)

@@ -34,6 +34,9 @@ def run(
     epochs: Annotated[
         int | None, typer.Option(help="Epochs a task; for the capacity path, the most it may take.")
     ] = None,
+    systems: Annotated[
+        int | None, typer.Option(min=1, help="Only so many tasks of the sequence, from its first on.")
+    ] = None,
     set_: Sets = None,
     config: Annotated[Path | None, typer.Option(help="Settings from a TOML file; --set wins over it.")] = None,
     data: Annotated[
@@ -56,8 +59,10 @@ def run(
         raise CrugError(f"give a sequence ({sequence}) or --tasks, not both")
     if chosen is None:
         raise CrugError(f"which sequence? One of {', '.join(SEQUENCES)}, or your own with --tasks lorenz,chua")
+    if systems:
+        chosen = f"{sequence}:{systems}" if sequence else chosen[:systems]
     settings = read_settings(config, set_ or [], epochs)
-    called = chosen if isinstance(chosen, str) else ",".join(chosen)
+    called = chosen.replace(":", "-") if isinstance(chosen, str) else ",".join(chosen)
     out = out or Path("runs") / f"{called}-{Path(method).stem}-{seed}"
     _print_one(_run(chosen, method, seed, out, settings))
     say(f"Everything is in {out}: result.json, the networks, and pictures in {out / 'figures'}.")

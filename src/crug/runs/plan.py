@@ -11,8 +11,8 @@ from pydantic import Field, field_validator
 from crug import methods
 from crug.errors import CrugError
 from crug.sections import Seed, Stored, checked_seed
-from crug.tasks import SEQUENCES, TASKS, unknown
-from crug.training.settings import case_of
+from crug.tasks import SEQUENCES, TASKS, dysts, family_of, unknown
+from crug.training.settings import Given, case_of, merged, nested
 
 
 class Plan(Stored):
@@ -36,9 +36,17 @@ class Plan(Stored):
         """Whose presets the run takes."""
         return case_of(self.sequence, self.tasks)
 
+    def settled(self, given: Given) -> Given:
+        """The settings that are given, and the network's size where it follows from how many tasks there are."""
+        family = family_of(self.tasks)
+        if family is None or family.units is None:
+            return given
+        units = family.units * len(self.tasks)
+        return merged([nested(given), {"network": {"M": units, "P": units // 2}}])
+
     @classmethod
     def make(cls, sequence: str | Sequence[str], method: str = "crug", seed: int = 0) -> Plan:
-        """The plan of a named sequence, or of any tasks in any order.
+        """The plan of a named sequence, of its first tasks ("dysts:10"), or of any tasks in any order.
 
         `method` is a name, or the path of a file: a run belongs to the file as it is now.
         """
@@ -51,13 +59,20 @@ class Plan(Stored):
 
 def _tasks(sequence: str | Sequence[str]) -> tuple[str, ...]:
     if isinstance(sequence, str):
-        if sequence not in SEQUENCES:
+        name, _, count = sequence.partition(":")
+        if name not in SEQUENCES:
+            more = "" if dysts.TITLES else f" ({dysts.MISSING})"
             raise CrugError(
-                f"no sequence is called {sequence!r}; there are: {', '.join(SEQUENCES)}",
+                f"no sequence is called {sequence!r}; there are: {', '.join(SEQUENCES)}{more}",
                 "or give a list of tasks",
                 "or use --tasks",
             )
-        return SEQUENCES[sequence]
+        names = SEQUENCES[name]
+        if count and not (count.isdecimal() and 0 < int(count) <= len(names)):
+            raise CrugError(
+                f"{sequence}: write the first so many tasks of {name} as {name}:2, up to {name}:{len(names)}"
+            )
+        return names[: int(count)] if count else names
     for name in sequence:
         if name not in TASKS:
             raise unknown(name)

@@ -38,7 +38,8 @@ def run(
 
     Parameters
     ----------
-    sequence : a named sequence ("vlrc"), or a list of tasks in any order (["lorenz", "chua"]).
+    sequence : a named sequence ("vlrc"), its first tasks ("dysts:10"), or a list of tasks in any order
+        (["lorenz", "chua"]).
     method : a method's name ("crug", "ewc"), or the path of your own .py file.
     seed : decides the data, the network and every random draw.
     out : folder of the run; interrupted, the same call goes on there. Without it, nothing is kept but the result.
@@ -52,7 +53,7 @@ def run(
     """
     plan = Plan.make(sequence, method, seed)
     chosen = methods.find(method)
-    made = chosen(chosen.Settings.resolve(plan.case, settings))
+    made = chosen(chosen.Settings.resolve(plan.case, plan.settled(settings)))
     if isinstance(progress, bool):
         progress = Ticker(made.settings.epochs) if progress else Silent()
     if out is not None:

@@ -41,7 +41,7 @@ class Wanted(Section):
     @cached_property
     def settings(self) -> RunSettings:
         """All settings, as they are resolved for the case."""
-        return self.kind.Settings.resolve(self.plan.case, self.given)
+        return self.kind.Settings.resolve(self.plan.case, self.plan.settled(self.given))
 
     @cached_property
     def place(self) -> str:

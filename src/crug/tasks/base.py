@@ -262,6 +262,7 @@ class Family:
     load : makes a task from its name, a seed, and the settings of the family.
     sequences : named orders of its tasks.
     presets : settings that a run of its tasks takes where nothing else is asked for, under every method.
+    units : of a run's network, for each task, where nothing else is asked for; None: as many as `presets` say.
     section : the name of the family's own settings in those of a run, if it has any.
     listing : how the names are summed up where there are many.
     edition : raised when results on its tasks change under every method; records of an earlier edition are marked.
@@ -272,6 +273,7 @@ class Family:
     load: Callable[[str, int, Section | None], Task]
     sequences: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     presets: Mapping[str, Any] = field(default_factory=dict)
+    units: int | None = None
     section: str | None = None
     listing: str = ""
     edition: int = 1

@@ -150,5 +150,6 @@ FAMILY = Family(
     TITLES,
     load,
     sequences={"dysts": tuple(TITLES)} if TITLES else {},
+    units=32,
     listing=f"systems of dysts: {', '.join(list(TITLES)[:3])} ... {list(TITLES)[-1]}" if TITLES else MISSING,
 )
