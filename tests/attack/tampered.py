@@ -174,7 +174,7 @@ def bits(content: bytes, step: int) -> Iterator[tuple[int, bytes]]:
 def every_bit(place: Path, step: int = 1) -> list[Tally]:
     """Every bit of a small model, and of all files of a small run: noticed by what reads it, or the same value."""
     file, folder = place / "bits.crug", place / "bits"
-    model = crug.Model(units=4, relu=1, seed=3, settings={**START, "path.start": 4})
+    model = crug.Model(units=4, seed=3, settings={**START, "path.start": 4})
     model.learn(wave(1, samples=300), "w", 0.1, epochs=1, progress=False)
     model.save(file)
     small_run(folder)

@@ -10,8 +10,7 @@ import crug
 from crug.cli import app
 from crug.cli.run import _verified
 from crug.errors import CrugError
-from crug.runs import store
-from waves import START, wave
+from waves import START, nudged, wave
 
 
 @pytest.fixture(scope="module")
@@ -161,13 +160,7 @@ def test_intervals_on_the_command_line(tmp_path):
 
 
 def test_verify_sees_one_nudged_weight(learned, tmp_path):
-    learned.save(tmp_path / "lab.crug")
-    arrays, about = store.read_described(tmp_path / "lab.crug")
-    unit = np.flatnonzero(arrays["network.owner"] == 0)[0]
-    W = arrays["network.W"] = arrays["network.W"].copy()
-    source = np.flatnonzero(W[unit])[0]
-    W[unit, source] = np.nextafter(W[unit, source], np.float32(9))
-    store.write_arrays(tmp_path / "nudged.crug", arrays, **about)
+    nudged(learned, "first").save(tmp_path / "nudged.crug")
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "nudged.crug")])
     assert done.exit_code == 1
     assert "first: CHANGED" in done.output

@@ -192,7 +192,7 @@ def info(
     model = load(file)
     if as_json:
         rows = [_row(model, name) for name in model.tasks]
-        free = {"units": model.units, "free": model.ledger["free"], "seed": model.seed}
+        free = {"units": model.units, "free": model.units_free, "seed": model.seed}
         typer.echo(json.dumps(store.encode({**free, "tasks": rows}), indent=1))
     else:
         print_wide(_table(model))
@@ -232,8 +232,7 @@ def _table(model: Model) -> Table:
         called = escape(name) + ("" if about.held_out else " *")
         word = model.verdict(name).partition(":")[0]
         out.add_row(called, *size, *scores, *kinds, f"{learned.seconds / 60:.1f}", word)
-    free = model.ledger["free"]
-    out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
+    out.caption = f"free: {model.units_free} of {model.units} units; seed {model.seed}"
     if not all(model.about(name).held_out for name in model.tasks):
         out.caption += f"\n* {SEEN}"
     return out
@@ -301,7 +300,7 @@ def remove(file: File, name: Name) -> None:
     _say_room(file, model)
 
 
-def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
+def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add.")]) -> None:
     """Add free units to a model. Nothing that was learned changes by a bit."""
     with store.alone(file):
         model = load(file).grow(units)
