@@ -91,8 +91,8 @@ def test_it_goes_on_learning(model):
 
 
 NEWER = OLD.with_name("model-format-2.crug")
-"""By crug before records: a dense network of four recordings, of which each hears all before it. One has two inputs, one
-carries noise, and the units of the last lie between those that it hears."""
+"""By crug before records: a dense network of four recordings, of which each hears all before it. One has two inputs,
+one carries noise, and the units of the last lie between those that it hears."""
 
 
 def dense_rollout(network, number, known, how):

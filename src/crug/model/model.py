@@ -123,7 +123,7 @@ class Model(Uses):
             its part `crug-progress` when the model is saved.
         """
         asked = Asked.of(how)
-        job = self._job(self._prepared(x, name, dt, asked), asked)
+        job = self.job(x, name, dt, asked)
         listener = asked.progress
         if isinstance(listener, bool):
             listener = Ticker(job.settings.epochs) if listener else Silent()
@@ -150,17 +150,48 @@ class Model(Uses):
         """The records that a new one may hear."""
         return [] if settings.transfer.kind == "none" else [one.record for one in self.kept]
 
-    def _job(self, prepared: Prepared, asked: Asked) -> Job:
-        """What is to be learned, or the error that says why it cannot be."""
+    def learn_many(
+        self, recordings: Mapping[str, Any], workers: int = 1, dt: float | None = None, **how: Unpack[How]
+    ) -> Self:
+        """Add several recordings, each learned by a process of its own.
+
+        They become the same records, to the bit, as if they had been learned one after another in this order. Where
+        they may hear one another (the setting transfer.kind), they are learned one after another, and a warning says
+        so. A recording that the model has already under its name is left out.
+
+        Parameters
+        ----------
+        recordings : by name, what `learn` takes as x. Inputs come with a Recording.
+        workers : how many processes at a time.
+        dt : the interval between samples, where the recordings do not say.
+        how : as for `learn`. With `scratch`, the same call goes on where an interrupted one was; remove the folder's
+            part `crug-progress` when the model is saved.
+        """
+        from crug.model.many import learn_many  # which makes models of its own
+
+        learn_many(self, recordings, workers, dt, Asked.of(how))
+        return self
+
+    def merge(self, *others: Model) -> Self:
+        """A new model with the recordings of this one and of others, and the free units of all.
+
+        Every recording keeps its bits. One that several models have, the same to the bit, is taken once; two that
+        differ under one name are refused. Seed and settings are this model's.
+        """
+        from crug.model.merging import merged_records
+
+        kept = merged_records([self, *others])
+        return self.restored(self.seed, self.settings, kept, sum(model.units_free for model in (self, *others)))
+
+    def job(self, x: Any, name: str, dt: float | None, asked: Asked) -> Job:
+        """What `learn` has to do, or the error that says why it cannot."""
+        prepared = self._prepared(x, name, dt, asked)
         settings = self._settings(asked, prepared)
         return Job(prepared, self._said(prepared, settings.training), settings, self.seed, self.units_free)
 
     def prepared(self, x: Any, name: str, dt: float | None = None, **how: Unpack[How]) -> Prepared:
         """What `learn` would learn, given the same arguments; or the error that it would raise."""
-        asked = Asked.of(how)
-        prepared = self._prepared(x, name, dt, asked)
-        self._settings(asked, prepared)
-        return prepared
+        return self.job(x, name, dt, Asked.of(how)).prepared
 
     def _prepared(self, x: Any, name: str, dt: float | None, asked: Asked) -> Prepared:
         pieces = as_recordings(x, name, dt, asked.columns, asked.inputs)
@@ -198,10 +229,10 @@ class Model(Uses):
             raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         if settings.allocation == "path":
             block = max(settings.path.start, 2 * prepared.task.dim)
-            self._check_room(prepared.task.name, block, min(block, asked.units or block))
+            self.check_room(prepared.task.name, block, min(block, asked.units or block))
         return settings
 
-    def _check_room(self, name: str, block: int, needed: int) -> None:
+    def check_room(self, name: str, block: int, needed: int) -> None:
         """Whether the block that is opened first finds its units, before any work is done."""
         if self.units_free < needed:
             raise Exhausted(
