@@ -23,7 +23,6 @@ from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
 from crug.model import Model, load
 from crug.model.asked import Asked
-from crug.model.job import PROGRESS
 from crug.model.many import learning, may_hear
 from crug.model.model import CASE, UNITS
 from crug.model.order import Order, in_folder
@@ -39,6 +38,8 @@ Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or n
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
 LOOKED_AT = 2_000
 """Samples by which a recording is told from those that a model already has."""
+SEVERAL = "several"
+"""The part of the folder with interrupted work in which several recordings are learned at once."""
 SEEN = "nothing was held out: scored on samples that it was learned from"
 
 
@@ -107,7 +108,7 @@ def learn_together(
         _tell_noise(called, model.prepared(group, called, **how).task)
     count, number, place = len(todo), 0, scratch(file)
     try:
-        for number, kept in enumerate(learning(model, dict(todo), Asked.of(how), place / PROGRESS, crew), 1):
+        for number, kept in enumerate(learning(model, dict(todo), Asked.of(how), place / SEVERAL, crew), 1):
             model.save(file)
             units = sum(kept.listed.count.values())
             say(f"{number} of {count}: {kept.name}, {units} units, {said_of(kept.record.known.learned.own.measures())}")

@@ -1,9 +1,9 @@
 """One recording to be learned, and the record that comes of it.
 
-Without transfer the record follows from the samples that are learned from, the settings and the seed, and from nothing
-else: not from the name, nor from what else a model knows, where units would lie, or how many are free as long as there
-are enough. So every recording is learned in a pool of units of its own, and all its random streams begin with a digest
-of its samples.
+Without transfer the record follows from the recording's samples, the settings and the seed, and from nothing else: not
+from the name, nor from what else a model knows, where units would lie, or how many are free as long as there are enough.
+So every recording is learned in a pool of units of its own, and all its random streams begin with a digest of its
+samples.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crug.model.known import About, Known
 from crug.model.record import Member, Record, cut, family, whole
 from crug.runs.learning import Desk, Taught, learn
 from crug.runs.listeners import Listener
-from crug.runs.proof import digest, digest_of, network_bytes
+from crug.runs.proof import digest, network_bytes
 from crug.tasks import Prepared
 
 PROGRESS = "crug-progress"
@@ -84,11 +84,12 @@ def done(job: Job, heard: Sequence[Record], folder: Path | None, listener: Liste
 def _taught(job: Job, heard: Sequence[Record], folder: Path | None, listener: Listener) -> tuple[Taught, int]:
     """What comes of learning, and the number of the task."""
     task, settings = job.prepared.task, _bounded(job)
-    seed = seed_of(job.seed, digest_of(task.examples()).encode())
+    seed = seed_of(job.seed, job.about.data.encode())
     count = job.pool if settings.allocation == "path" else job.most
     network = task.fit(pooled(whole([record.member for record in heard]), count, task.dim, seed))
     number = len(network.readouts)
-    label = digest(settings.model_dump_json().encode(), str(seed).encode(), network_bytes(network))
+    samples = (part.tobytes() for part in task.examples())
+    label = digest(settings.model_dump_json().encode(), *samples, str(seed).encode(), network_bytes(network))
     with tempfile.TemporaryDirectory() as temporary:
         desk = Desk(Path(folder or temporary) / PROGRESS, label, listener)
         try:
