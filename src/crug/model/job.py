@@ -1,9 +1,8 @@
 """One recording to be learned, and the record that comes of it.
 
 Without transfer the record follows from the recording's samples, the settings and the seed, and from nothing else: not
-from the name, nor from what else a model knows, where units would lie, or how many are free as long as there are enough.
-So every recording is learned in a pool of units of its own, and all its random streams begin with a digest of its
-samples.
+from the name, nor from what else a model knows, where units would lie, or how many are free while there are enough. So
+every recording is learned in a pool of units of its own, and all its random streams begin with a digest of its samples.
 """
 
 from __future__ import annotations
