@@ -10,7 +10,6 @@ are standardised, so that none is known by its units.
 from __future__ import annotations
 
 import argparse
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -38,15 +37,9 @@ def learned(file: Path) -> Model:
 
 
 def cut(model: Model) -> Model:
-    """A small model of three of them, for tests: the other recordings taken out, and with them all other units."""
-    for name in set(model.tasks) - set(KEPT):
-        model.remove(name)
-    net, units = model.network, model.network.used()
-    part = {name: getattr(net, name)[units] for name in ("a", "C", "h", "B", "relu", "owner")}
-    lists = {name: tuple(np.searchsorted(units, one) for one in getattr(net, name)) for name in ("readouts", "runs")}
-    decoders = tuple(one[units] for one in net.decoders)
-    small = replace(net, **part, **lists, decoders=decoders, W=net.W[np.ix_(units, units)])
-    return Model.restored(model.seed, model.settings, small, model.recordings)
+    """A small model of three of them, for tests: the other recordings and all free units taken out."""
+    kept = tuple(one for one in model.kept if one.name in KEPT)
+    return Model.restored(model.seed, model.settings, kept, 0)
 
 
 def stretches(system: System, noise: float) -> np.ndarray:

@@ -23,6 +23,7 @@ PUBLIC = {
     "Score",
     "__version__",
     "load",
+    "merge",
     "methods",
     "metrics",
     "read",

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from crug import methods, metrics, tasks
     from crug.errors import CrugError
-    from crug.model import Model, load
+    from crug.model import Model, load, merge
     from crug.readers import Recording, read
     from crug.runs import Result, run
     from crug.tasks import Score
@@ -34,6 +34,7 @@ _HOME = {
     "Result": "crug.runs",
     "Score": "crug.tasks",
     "load": "crug.model",
+    "merge": "crug.model",
     "read": "crug.readers",
     "run": "crug.runs",
 }
@@ -47,6 +48,7 @@ __all__ = [
     "Score",
     "__version__",
     "load",
+    "merge",
     "methods",
     "metrics",
     "read",

@@ -37,6 +37,7 @@ def attacks(plan: Plan, place: Path) -> list[Tally]:
     jobs: list[Callable[[], Tally | list[Tally]]] = [
         lambda: faults.writers(place, plan.writers),
         lambda: kills.attack(place, plan.kills),
+        lambda: kills.together(place, max(2, plan.kills // 4)),
         lambda: faults.ctrl_c(place, plan.ctrl_c),
         lambda: malformed.attack(place, plan.recordings),
         lambda: given_settings.attack(place, plan.settings),

@@ -10,6 +10,8 @@ import json
 import os
 import random
 import signal
+import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -17,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors.numpy import load_file
 
 import crug
 from attack.tally import Tally
@@ -58,7 +59,8 @@ def model(folder: Path) -> None:
 
 class Killing:
     """Kills its own process at one of the next moments around a write: a file is opened, half of it is written, all of
-    it is written, it is on the disk, it has taken its place."""
+    it is written, it is on the disk, it has taken its place. What is written into a file that there is, a model's, is
+    written half too."""
 
     def __init__(self, moment: int):
         self.left = moment
@@ -69,7 +71,7 @@ class Killing:
             os.kill(os.getpid(), signal.SIGKILL)
 
     def install(self) -> None:
-        fsync, replace = os.fsync, os.replace
+        fsync, replace, pwrite = os.fsync, os.replace, os.pwrite
 
         def opened(path: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
             file = builtins.open(path, mode, *rest, **more)  # noqa: SIM115 - who asked for it closes it
@@ -90,8 +92,17 @@ class Killing:
             replace(one, other)
             self.moment()
 
+        def put(number: int, content: bytes, start: int) -> int:
+            self.moment()
+            if self.left == 1:
+                pwrite(number, content[: len(content) // 2], start)
+                self.moment()
+            done = pwrite(number, content, start)
+            self.moment()
+            return done
+
         setattr(store, "open", opened)  # noqa: B010 - it covers the builtin
-        os.fsync, os.replace = synced, replaced
+        os.fsync, os.replace, os.pwrite = synced, replaced, put
 
 
 def forked(job: Callable[[Path], None], folder: Path, moment: int, seconds: float) -> str:
@@ -171,6 +182,60 @@ def _killed(place: Path, name: str, job: Callable[[Path], None], kills: int, see
     return tally
 
 
+# several recordings at once
+
+
+def together(place: Path, kills: int, seed: int = 0) -> Tally:
+    """`crug learn --workers 2`, of which so many processes are killed: workers, and the one that coordinates them."""
+    tally = Tally(
+        "kills of several at once", "the same command goes on, and ends with the records of one after another"
+    )
+    rng = random.Random(seed)
+    (place / "together").mkdir()
+    names = []
+    for k in range(4):
+        names.append(f"r{k}.npy")
+        np.save(place / "together" / names[-1], wave(2, 1 + 0.2 * k, 1_000))
+    command = [sys.executable, "-m", "crug", "learn"]
+    how = ["--epochs", "60", "--units", "8", "--size", "64"]
+
+    def learn(file: str, *more: str) -> Any:
+        line = [*command, file, *names, *how, *more]
+        return subprocess.Popen(line, cwd=place / "together", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    assert learn("one.crug").wait() == 0
+    left = kills
+    process = learn("two.crug", "--workers", "2")
+    while process.poll() is None:
+        time.sleep(rng.uniform(2, 6))
+        workers = children(process.pid)
+        victim = rng.choice([process.pid, *workers, *workers])
+        if left and process.poll() is None:
+            left -= 1
+            os.kill(victim, signal.SIGKILL)
+            tally.count("killed", "")
+        if process.poll() not in (None, 0):
+            process = learn("two.crug", "--workers", "2")
+    one, two = (load(place / "together" / file) for file in ("one.crug", "two.crug"))
+    same = [kept.content() for kept in one.kept] == [kept.content() for kept in two.kept]
+    left_over = [path.name for path in (place / "together").iterdir() if path.suffix not in (".npy", ".crug")]
+    tally.count("ends with the same records", "" if same and not left_over else f"it differs; {left_over}")
+    return tally
+
+
+def children(parent: int) -> list[int]:
+    """The processes that a process has started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            status = (entry / "stat").read_text()
+        except OSError:
+            continue
+        if int(status.rpartition(")")[2].split()[1]) == parent:
+            found.append(int(entry.name))
+    return found
+
+
 def bare(folder: Path) -> dict[str, Any]:
     """All that is in a folder, without the time that it took."""
     found: dict[str, Any] = {}
@@ -179,8 +244,8 @@ def bare(folder: Path) -> dict[str, Any]:
         if file.suffix == ".json":
             found[name] = untimed(json.loads(file.read_text()))
         elif file.suffix == ".crug":
-            about = json.loads(store.read_described(file)[1]["model"])
-            found[name] = untimed(about), {key: value.tobytes() for key, value in load_file(file).items()}
+            known = load(file)
+            found[name] = known.seed, known.settings, known.units_free, [one.content() for one in known.kept]
         elif file.is_file():
             found[name] = file.read_bytes()
     return found

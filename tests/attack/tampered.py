@@ -18,6 +18,7 @@ from crug.runs import store
 from crug.runs.folder import read_config, read_learned
 from crug.runs.result import Result
 from crug.runs.verify import verify
+from signed import signed, taken_apart
 from waves import START, wave
 
 ODD: list[Any] = [None, {}, [], "", "x", "div.", -1, 0, 7, 10**30, 1e308, True, [None], {"a": 1}, "../../x"]
@@ -83,22 +84,34 @@ def tampered_arrays(arrays: dict[str, np.ndarray], rng: random.Random) -> dict[s
 
 
 def models(place: Path, count: int) -> Tally:
-    """So many model files."""
+    """So many model files: what is said of the model, what is said of a record, and the arrays of a record."""
     tally = Tally("tampered models", "refused by name, shown by verify, or taken as what it says")
-    file, rng = small_model(place / "good.crug"), random.Random(1)
-    arrays, about = store.read_described(file)
+    parts, rng = taken_apart(small_model(place / "good.crug")), random.Random(1)
     odd = place / "odd.crug"
     for number in range(count):
-        if number % 2:
-            said = json.dumps(tampered_json(json.loads(about["model"]), rng))
-            store.write_arrays(odd, arrays, **{**about, "model": said})
-            what = said
+        which = rng.randrange(len(parts.pieces))
+        piece, what = parts.pieces[which], ""
+        if number % 4 == 1:
+            changed = tampered_json(parts.entry, rng)
+            what = json.dumps(changed)
+            signed(odd, parts, lambda entry, changed=changed: _as_said(entry, changed))
         else:
-            changed = tampered_arrays(arrays, rng)
-            store.write_arrays(odd, changed, **about)
-            what = ", ".join(f"{k}{v.shape}" for k, v in changed.items() if v is not arrays.get(k)) or "one less"
-        tally.attempt(f"{number}: {what[:300]}", lambda: crug.load(odd), _used)
+            if number % 4 == 3:
+                piece = piece._replace(said=tampered_json(piece.said, rng))
+                what = json.dumps(piece.said)
+            else:
+                changed = tampered_arrays(piece.arrays, rng)
+                what = ", ".join(f"{k}{v.shape}" for k, v in changed.items() if v is not piece.arrays.get(k))
+                piece = piece._replace(arrays=changed)
+            pieces = [piece if k == which else other for k, other in enumerate(parts.pieces)]
+            signed(odd, parts._replace(pieces=pieces))
+        tally.attempt(f"{number}: {what[:300] or 'one less'}", lambda: crug.load(odd), _used)
     return tally
+
+
+def _as_said(entry: Any, changed: Any) -> Any:
+    """The changed entry, which an entry has to be: it is made one."""
+    return changed if isinstance(changed, dict) else {"records": changed}
 
 
 def _used(model: crug.Model) -> str:
@@ -107,7 +120,7 @@ def _used(model: crug.Model) -> str:
     for name in model.tasks:
         model.rollout(name, 20)
         model.about(name)
-    model.capacity_curve(model.tasks[0])
+        model.capacity_curve(name)
     return "taken as what it says" if all(same.values()) else "shown by verify"
 
 
@@ -174,7 +187,7 @@ def bits(content: bytes, step: int) -> Iterator[tuple[int, bytes]]:
 def every_bit(place: Path, step: int = 1) -> list[Tally]:
     """Every bit of a small model, and of all files of a small run: noticed by what reads it, or the same value."""
     file, folder = place / "bits.crug", place / "bits"
-    model = crug.Model(units=4, relu=1, seed=3, settings={**START, "path.start": 4})
+    model = crug.Model(units=4, seed=3, settings={**START, "path.start": 4})
     model.learn(wave(1, samples=300), "w", 0.1, epochs=1, progress=False)
     model.save(file)
     small_run(folder)

@@ -36,8 +36,9 @@ def model():
     [
         (["grow", "lab.crug", "1e30"], "valid integer"),
         (["grow", "lab.crug", 10**30], "give a positive number, at most 2,147,483,647"),
-        (["grow", "lab.crug", 10**6], "needs about 12,000.* GB of memory, .* GB are free; grow it by fewer"),
-        (["learn", "new.crug", "w.npy", "--size", 100_000], "units = 100000; give a positive number, at most 10,000"),
+        (["grow", "lab.crug", 10**9], "units in all = 10000000.*; give a positive number, at most 1,000,000,000"),
+        (["learn", "new.crug", "w.npy", "--size", 2 * 10**9], "give a positive number, at most 1,000,000,000"),
+        (["learn", "new.crug", "w.npy", "--workers", 0], "Invalid value for '--workers'"),
         (["learn", "new.crug", "w.npy", "--seed", "9" * 20], "give a whole number from 0 to 9223372036854775807"),
         (["run", "--tasks", "chua", "--seed", "9" * 20], "give a whole number from 0 to 9223372036854775807"),
         (["run", "--tasks", "chua", "--epochs", 10**12], "epochs = 1000000000000 is too large; at most 2.14748e+09"),

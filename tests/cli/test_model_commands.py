@@ -10,8 +10,7 @@ import crug
 from crug.cli import app
 from crug.cli.run import _verified
 from crug.errors import CrugError
-from crug.runs import store
-from waves import START, wave
+from waves import START, nudged, wave
 
 
 @pytest.fixture(scope="module")
@@ -161,13 +160,7 @@ def test_intervals_on_the_command_line(tmp_path):
 
 
 def test_verify_sees_one_nudged_weight(learned, tmp_path):
-    learned.save(tmp_path / "lab.crug")
-    arrays, about = store.read_described(tmp_path / "lab.crug")
-    unit = np.flatnonzero(arrays["network.owner"] == 0)[0]
-    W = arrays["network.W"] = arrays["network.W"].copy()
-    source = np.flatnonzero(W[unit])[0]
-    W[unit, source] = np.nextafter(W[unit, source], np.float32(9))
-    store.write_arrays(tmp_path / "nudged.crug", arrays, **about)
+    nudged(learned, "first").save(tmp_path / "nudged.crug")
     done = CliRunner().invoke(app, ["verify", str(tmp_path / "nudged.crug")])
     assert done.exit_code == 1
     assert "first: CHANGED" in done.output
@@ -186,3 +179,38 @@ def test_help_mentions_inputs(command):
     done = CliRunner().invoke(app, [command, "--help"], env={"NO_COLOR": "1", "COLUMNS": "120"})
     assert done.exit_code == 0, done.output
     assert "inputs" in done.output
+
+
+def test_several_at_once_and_merging_on_the_command_line(tmp_path):
+    """Two workers make the same records as one; what is learned already is left alone."""
+    names = []
+    for k in range(3):
+        names.append(tmp_path / f"r{k}.npy")
+        np.save(names[-1], wave(2, 1 + 0.3 * k, 400))
+    few = ("--epochs", 2, "--units", 6, "--size", 60)
+
+    def go(*line):
+        done = CliRunner().invoke(app, [str(part) for part in line])
+        assert done.exit_code == 0, (done.output, done.exception)
+        return done.output
+
+    def bits(file):
+        return {one.name: one.content() for one in crug.load(tmp_path / file).kept}
+
+    one, two, three = (tmp_path / f"{name}.crug" for name in ("one", "two", "three"))
+    go("learn", one, *names, *few)
+    said = go("learn", two, *names, *few, "--workers", 2)
+    assert "3 of 3: r2, " in said
+    assert bits("two.crug") == bits("one.crug")
+    assert not (tmp_path / "two.crug.progress").exists()
+    assert go("learn", two, *names, *few, "--workers", 2).count("already learned") == 3
+    go("remove", two, "r1")
+    go("learn", three, names[1], *few)
+    assert "3 recordings" in go("merge", two, three, "--out", tmp_path / "all.crug")
+    assert bits("all.crug") == bits("one.crug")
+    refused = CliRunner().invoke(app, ["merge", str(two), "--out", str(one)])
+    assert "is there already" in str(refused.exception)
+    go("learn", tmp_path / "lab.crug", names[0], *few)
+    model = crug.Model(units=60, settings={"transfer.kind": "free"})
+    model.save(tmp_path / "listening.crug")
+    assert "by one worker" in go("learn", tmp_path / "listening.crug", *names[:2], *few[:4], "--workers", 2)

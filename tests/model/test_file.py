@@ -3,6 +3,8 @@
 import json
 import multiprocessing
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ import pytest
 import crug
 from crug.errors import CrugError
 from crug.runs import store
+from signed import signed, taken_apart
 from waves import START, wave
 
 
@@ -103,7 +106,7 @@ def test_a_folder_is_no_file(learned, tmp_path, monkeypatch, place):
 
 def test_what_is_numpys_becomes_pythons_and_is_saved(tmp_path):
     settings = {**START, "path.most": np.int64(12), "training.clip": np.float32(0.5), "select": np.str_("best")}
-    sizes: dict[str, Any] = {"units": np.int64(16), "relu": np.int32(8), "seed": np.int64(1)}
+    sizes: dict[str, Any] = {"units": np.int64(16), "seed": np.int64(1)}
     model = crug.Model(**sizes, settings=settings)
     how: dict[str, Any] = {"epochs": np.int64(2), "units": np.int16(12), "progress": False}
     how |= {"dt": np.float32(0.1), "columns": np.array(["a", "b"])}
@@ -146,17 +149,24 @@ def test_a_seed_is_a_whole_number_within_bounds(seed):
 def stored(learned, tmp_path_factory):
     file = tmp_path_factory.mktemp("model") / "lab.crug"
     learned.save(file)
-    return store.read_described(file)
+    return taken_apart(file)
 
 
-def _changed(about: str, *path: Any, value: Any = None) -> str:
-    """What is said of a model, with one thing in it replaced."""
-    said = json.loads(about)
+def _changed(said: Any, path: Sequence[Any], value: Any) -> Any:
+    """What is said, with one thing in it replaced."""
+    said = json.loads(json.dumps(said))
     place = said
     for part in path[:-1]:
         place = place[part]
     place[path[-1]] = value
-    return json.dumps(said)
+    return said
+
+
+def _used(file: Path) -> None:
+    """Whatever is in a file, read."""
+    model = crug.load(file)
+    for name in model.tasks:
+        model.rollout(name, 5)
 
 
 @pytest.mark.parametrize(
@@ -164,67 +174,103 @@ def _changed(about: str, *path: Any, value: Any = None) -> str:
     [
         (("seed",), -1),
         (("seed",), "x"),
+        (("free",), -1),
+        (("free",), 10**30),
         (("settings",), []),
         (("settings",), {"training": {"clip": "inf"}}),
-        (("tasks",), {}),
-        (("tasks",), []),
-        (("tasks", 0), {}),
-        (("tasks", 0, "about", "name"), "second"),
-        (("tasks", 0, "about", "dt"), 0),
-        (("tasks", 0, "about", "dt"), "div."),
-        (("tasks", 0, "about", "kind"), "driven"),
-        (("tasks", 0, "about", "kind"), "other"),
-        (("tasks", 0, "about", "columns"), ["a"]),
-        (("tasks", 0, "about", "columns"), []),
-        (("tasks", 0, "about", "inputs"), ["u"]),
-        (("tasks", 0, "learned"), {}),
-        (("tasks", 0, "learned", "chosen"), 99),
-        (("tasks", 0, "learned", "chosen"), None),
-        (("tasks", 0, "learned", "history"), []),
-        (("tasks", 0, "learned", "own", "values"), {}),
-        (("tasks", 0, "learned", "own", "rank"), None),
+        (("records",), {}),
+        (("records", 0), {}),
+        (("records", 0, "listed", "name"), "second"),
+        (("records", 0, "listed", "name"), "free"),
+        (("records", 0, "listed", "name"), "third"),
+        (("records", 0, "listed", "linear"), 1),
+        (("records", 0, "listed", "heard"), ["second"]),
+        (("records", 1, "listed", "heard"), ["first"]),
+        (("records", 0, "listed", "seconds"), []),
+        (("records", 0, "start"), -1),
+        (("stranger",), 3),
     ],
 )
-def test_said_otherwise_a_model_is_refused_with_its_name(stored, tmp_path, path, value):
-    arrays, metadata = stored
+def test_a_model_said_to_be_another_is_refused_with_its_name(stored, tmp_path, path, value):
     file = tmp_path / "odd.crug"
-    store.write_arrays(file, arrays, **{**metadata, "model": _changed(metadata["model"], *path, value=value)})
+    signed(file, stored, lambda entry: _changed(entry, path, value))
     with pytest.raises(CrugError, match=r"odd\.crug: not what crug wrote"):
-        crug.load(file)
+        _used(file)
+
+
+@pytest.mark.parametrize(("path", "value"), [(("start",), 0), (("length",), 10**9), (("listed", "digest"), "0" * 64)])
+def test_a_record_is_where_its_entry_says_or_nowhere(stored, tmp_path, path, value):
+    file = tmp_path / "odd.crug"
+    signed(file, stored, lambda entry: _changed(entry, ("records", 0, *path), value))
+    with pytest.raises(CrugError, match=r"odd\.crug: (damaged|not a model of crug, or a damaged one)"):
+        _used(file)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (("about",), {}),
+        (("about", "name"), "second"),
+        (("about", "dt"), 0),
+        (("about", "dt"), "div."),
+        (("about", "kind"), "driven"),
+        (("about", "kind"), "other"),
+        (("about", "columns"), ["a"]),
+        (("about", "columns"), []),
+        (("about", "inputs"), ["u"]),
+        (("heard",), ["first"]),
+        (("stranger",), 3),
+        (("learned",), {}),
+        (("learned", "chosen"), 99),
+        (("learned", "chosen"), None),
+        (("learned", "history"), []),
+        (("learned", "own", "values"), {}),
+        (("learned", "own", "rank"), None),
+    ],
+)
+def test_said_otherwise_a_record_is_refused_with_its_file(stored, tmp_path, path, value):
+    file, (first, *others) = tmp_path / "odd.crug", stored.pieces
+    changed = first._replace(said=_changed(first.said, path, value))
+    signed(file, stored._replace(pieces=[changed, *others]))
+    with pytest.raises(CrugError, match=r"odd\.crug: not what crug wrote"):
+        _used(file)
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "null", "3", '{"seed": NaN}', "[" * 100_000])
 @pytest.mark.parametrize("version", ["1", "2"])
 def test_other_json_is_refused_in_every_format(stored, tmp_path, text, version):
     file = tmp_path / "odd.crug"
-    store.write_arrays(file, stored[0], format=f"crug model {version}", model=text)
+    store.write_arrays(file, stored.pieces[0].arrays, format=f"crug model {version}", model=text)
     with pytest.raises(CrugError, match=r"odd\.crug: "):
         crug.load(file)
 
 
 ARRAYS: dict[str, Any] = {
-    "no scale": ("task.0.std", lambda v: 0 * v),
-    "a scale that is no number": ("task.0.mean", lambda v: np.nan * v),
-    "a negative scale": ("task.1.std", lambda v: -v),
-    "another shape": ("task.0.test", lambda v: v[:, :1]),
-    "an empty test part": ("task.0.test", lambda v: v[:0]),
-    "a test part without end": ("task.0.test", lambda v: v + np.float32(np.inf)),
-    "units beyond the network": ("network.runs.1", lambda v: v + np.int32(900)),
-    "owners that do not fit": ("network.owner", lambda v: np.roll(v, 1)),
-    "a matrix that is none": ("network.W", lambda v: v[0]),
-    "a stranger": ("task.9.test", lambda v: v),
-    "breaks outside": ("task.0.breaks", lambda v: np.array([10**9])),
+    "no scale": ("std", lambda v: 0 * v),
+    "a scale that is no number": ("mean", lambda v: np.nan * v),
+    "a negative scale": ("std", lambda v: -v),
+    "another shape": ("test", lambda v: v[:, :1]),
+    "an empty test part": ("test", lambda v: v[:0]),
+    "a test part without end": ("test", lambda v: v + np.float32(np.inf)),
+    "units beyond the network": ("units.readout", lambda v: v + np.int32(900)),
+    "one unit twice": ("units.readout", lambda v: 0 * v),
+    "units of others": ("units.owner", lambda v: v),
+    "a matrix that is none": ("units.W", lambda v: v[0]),
+    "weights that are no numbers": ("units.W", lambda v: np.nan * v),
+    "other numbers": ("units.a", lambda v: v.astype(np.float64)),
+    "a stranger": ("units.x", lambda v: v),
+    "breaks outside": ("breaks", lambda v: np.array([10**9])),
 }
 
 
 @pytest.mark.parametrize("name", ARRAYS)
 def test_other_arrays_are_refused_with_the_name_of_the_file(stored, tmp_path, name):
-    arrays, metadata = stored
+    file, (first, *others) = tmp_path / "odd.crug", stored.pieces
     which, change = ARRAYS[name]
-    file = tmp_path / "odd.crug"
-    store.write_arrays(file, {**arrays, which: change(arrays.get(which, np.zeros(2)))}, **metadata)
+    arrays = {**first.arrays, which: change(first.arrays.get(which, np.zeros(2)))}
+    signed(file, stored._replace(pieces=[first._replace(arrays=arrays), *others]))
     with pytest.raises(CrugError, match=r"odd\.crug: not "):
-        crug.load(file)
+        _used(file)
 
 
 # which machine

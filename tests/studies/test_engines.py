@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from crug.cli import app
 from crug.errors import CrugError
+from crug.model import load
 from crug.studies.cluster import Cluster
 from crug.studies.pool import Done, Pool
 from crug.studies.records import Shelf
@@ -23,6 +24,7 @@ from crug.studies.search import BATCH, Plan, Space, open_study, search, table
 from crug.studies.study import labels
 from crug.studies.wanted import Wanted
 from crug.tasks import gait
+from waves import wave
 
 GAITNDD = Path(__file__).parents[3] / "shared" / "gaitndd"
 SMALL: dict[str, Any] = {"epochs": 2, "network.M": 16, "network.P": 8}
@@ -246,6 +248,22 @@ def test_a_cluster_that_loses_a_worker_and_its_coordinator_ends_as_the_pool(clus
     assert subprocess.run(command, env=env, timeout=300).returncode == 0
     assert found(plan(6), tmp_path / "pool", Pool(tmp_path / "pool", 2)) == table(open_study(plan(6), place))
     assert kept(place / "results") == kept(tmp_path / "pool" / "results")
+
+
+@pytest.mark.slow
+def test_recordings_learned_on_a_cluster_are_those_of_one_worker(cluster, tmp_path):
+    file, workers = cluster
+    names = []
+    for k in range(3):
+        names.append(str(tmp_path / f"r{k}.npy"))
+        np.save(names[-1], wave(2, 1 + 0.3 * k, 400))
+    few = ["--epochs", "2", "--units", "6", "--size", "60"]
+    for lab, more in (("one.crug", []), ("all.crug", ["--cluster", str(file)])):
+        done = CliRunner().invoke(app, ["learn", str(tmp_path / lab), *names, *few, *more])
+        assert done.exit_code == 0, (done.output, done.exception)
+        workers[0].kill()
+    one, other = ([kept.content() for kept in load(tmp_path / lab).kept] for lab in ("one.crug", "all.crug"))
+    assert one == other
 
 
 def _until(there, process: subprocess.Popen[bytes], seconds: float = 240) -> None:

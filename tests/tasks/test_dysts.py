@@ -6,7 +6,7 @@ import pytest
 import crug
 from crug.errors import CrugError
 from crug.runs import Plan
-from crug.tasks import FAMILIES, TASKS, dysts, load
+from crug.tasks import FAMILIES, TASKS, dysts
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def test_a_forced_system_shows_its_phase_as_a_bounded_column():
 
 def test_a_task_is_standardised_by_its_training_part(monkeypatch):
     monkeypatch.setattr(dysts, "TRAIN", 1_500)
-    task = load("dysts.SprottA", seed=3)
+    task = dysts.load("dysts.SprottA", seed=3)
     assert task.name == "dysts.SprottA"
     np.testing.assert_allclose(task.train.mean(axis=0), 0, atol=1e-9)
     np.testing.assert_allclose(task.train.std(axis=0), 1)

@@ -12,7 +12,7 @@ from crug.cli import app
 from crug.core.block import Opening, open_block
 from crug.core.dynamics import System, floors
 from crug.core.following import foreseen
-from crug.core.network import create, with_noise
+from crug.core.network import create
 from crug.core.noise import Noise
 from crug.errors import CrugError
 from crug.report.figures import drawn
@@ -22,7 +22,7 @@ from crug.tasks.attractor import AttractorScorer
 from crug.tasks.base import Look, RolloutScorer, Score
 from crug.tasks.variability import Variability, Varied, unforeseen, variability
 from crug.tasks.windows import NOBODY
-from waves import QUICK, START, wave
+from waves import QUICK, START, altered, wave
 
 
 def cycle(samples: int = 6_000, noise: float = 0.05, seed: int = 0) -> np.ndarray:
@@ -77,9 +77,8 @@ def test_the_noise_is_kept_to_the_bit(model, tmp_path):
 
 
 def test_verify_sees_changed_noise(model):
-    number = model.tasks.index("cycle")
-    changed = crug.Model.restored(model.seed, model.settings, model.network, model.recordings)
-    changed.network = with_noise(model.network, number, model.network.noises[number].scaled(1.001))
+    noise = model.network.noises[model.tasks.index("cycle")]
+    changed = altered(model, "cycle", noise=noise.scaled(1.001))
     assert changed.verify() == {"before": True, "cycle": False, "after": True}
 
 

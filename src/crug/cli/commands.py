@@ -46,6 +46,7 @@ for command in (
     model.score,
     model.extract,
     model.remove,
+    model.merge,
     model.grow,
     look.analyse,
     look.recognise,

@@ -16,7 +16,7 @@ from crug.cli.model import scratch
 from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
 from crug.model import load
-from crug.model.model import PROGRESS
+from crug.model.job import PROGRESS
 from crug.model.told import book_of_model
 from crug.page import Book, write_page
 from crug.page.run import book_of_runs

@@ -1,4 +1,4 @@
-"""The command line of a model file: learn, info, score, extract, remove, grow."""
+"""The command line of a model file: learn, info, score, extract, remove, merge, grow."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import numpy as np
 import typer
@@ -23,17 +23,23 @@ from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
 from crug.model import Model, load
 from crug.model.asked import Asked
+from crug.model.many import learning, may_hear
 from crug.model.model import CASE, UNITS
+from crug.model.order import Order, in_folder
 from crug.readers import Recording, read, shaped
 from crug.readers.shape import automatic_lags
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said_of, say, shown
 from crug.runs import store
+from crug.runs.hands import Crew, Hands
 from crug.runs.proof import digest_of
+from crug.studies.cluster import Dispatch
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
 LOOKED_AT = 2_000
 """Samples by which a recording is told from those that a model already has."""
+SEVERAL = "several"
+"""The part of the folder with interrupted work in which several recordings are learned at once."""
 SEEN = "nothing was held out: scored on samples that it was learned from"
 
 
@@ -68,10 +74,15 @@ def learn(
     hold_out: Annotated[bool, typer.Option(help="Keep the last sixth for scores, or learn from all of it.")] = True,
     size: Annotated[int, typer.Option(min=4, help="Units of a new model.")] = UNITS,
     seed: Annotated[int, typer.Option(help="Seed of a new model.")] = 0,
+    workers: Annotated[int, typer.Option(min=1, help="Learn so many recordings at a time.")] = 1,
+    cluster: Annotated[
+        str | None, typer.Option(help="Learn on the workers of a dask scheduler, by its file or address.")
+    ] = None,
 ) -> None:
     """Add recordings to a model; the file is made if there is none.
 
-    Each is learned and saved before the next begins. Interrupted, the same command goes on where it was.
+    Each is saved as soon as it is learned and those before it are. With several workers the records are the same, to
+    the bit, as with one. Interrupted, the same command goes on where it was.
     """
     with store.alone(file):
         model = load(file) if file.exists() else Model(units=size, seed=seed)
@@ -81,8 +92,33 @@ def learn(
         how |= {"hold_out": hold_out, "precision": precision}
         for called, group in todo:
             _tell_alike(called, model, group)
+        several = (workers > 1 and len(todo) > 1) or cluster
+        if several and may_hear(model):
+            say("recordings that may hear one another are learned one after another, by one worker")
+        elif several:
+            crew = Dispatch(cluster, in_folder) if cluster else Hands(min(workers, len(todo)), in_folder)
+            learn_together(file, model, todo, how, crew)
+            todo = []
         learn_all(file, model, todo, how)
     _say_room(file, model)
+
+
+def learn_together(
+    file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: dict[str, Any], crew: Crew[Order, bytes]
+) -> None:
+    """Learn recordings, each with its name, several at a time; each is saved when those before it are."""
+    for called, group in todo:  # errors come before any work
+        _tell_noise(called, model.prepared(group, called, **how).task)
+    count, number, place = len(todo), 0, scratch(file)
+    try:
+        for number, kept in enumerate(learning(model, dict(todo), Asked.of(how), place / SEVERAL, crew), 1):
+            model.save(file)
+            units = sum(kept.listed.count.values())
+            say(f"{number} of {count}: {kept.name}, {units} units, {said_of(kept.record.known.learned.own.measures())}")
+            _tell_verdict(model, kept.name)
+    except KeyboardInterrupt:
+        _stopped(file, number)
+    store.clear(place)
 
 
 def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: dict[str, Any]) -> None:
@@ -95,14 +131,22 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
             try:
                 model.learn(group, called, **how, progress=live, scratch=scratch(file))
             except KeyboardInterrupt:
-                kept = f"has the {number} before it" if number else "is as it was"
-                stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
-                raise typer.Exit(stopping.STOPPED) from None
+                _stopped(file, number)
             model.save(file)
             store.clear(scratch(file))
-            if verdict := model.verdict(called):
-                beside = model.judged(called).beside(model.learned(called).own.measures())
-                say(f"{called}: {verdict} ({beside})")
+            _tell_verdict(model, called)
+
+
+def _stopped(file: Path, number: int) -> NoReturn:
+    kept = f"has the {number} before it" if number else "is as it was"
+    stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
+    raise typer.Exit(stopping.STOPPED) from None
+
+
+def _tell_verdict(model: Model, name: str) -> None:
+    if verdict := model.verdict(name):
+        beside = model.judged(name).beside(model.learned(name).own.measures())
+        say(f"{name}: {verdict} ({beside})")
 
 
 def _say_room(file: Path, model: Model) -> None:
@@ -196,7 +240,7 @@ def info(
     model = load(file)
     if as_json:
         rows = [_row(model, name) for name in model.tasks]
-        free = {"units": model.units, "free": model.ledger["free"], "seed": model.seed}
+        free = {"units": model.units, "free": model.units_free, "seed": model.seed}
         typer.echo(json.dumps(store.encode({**free, "tasks": rows}), indent=1))
     else:
         print_wide(_table(model))
@@ -236,8 +280,7 @@ def _table(model: Model) -> Table:
         called = escape(name) + ("" if about.held_out else " *")
         word = model.verdict(name).partition(":")[0]
         out.add_row(called, *size, *scores, *kinds, f"{learned.seconds / 60:.1f}", word)
-    free = model.ledger["free"]
-    out.caption = f"free: {free['linear']} linear and {free['relu']} ReLU units of {model.units}; seed {model.seed}"
+    out.caption = f"free: {model.units_free} of {model.units} units; seed {model.seed}"
     if not all(model.about(name).held_out for name in model.tasks):
         out.caption += f"\n* {SEEN}"
     return out
@@ -305,7 +348,20 @@ def remove(file: File, name: Name) -> None:
     _say_room(file, model)
 
 
-def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add, half of them linear.")]) -> None:
+def merge(
+    files: Annotated[list[Path], typer.Argument(help="Models' files.")],
+    out: Annotated[Path, typer.Option(help="The file of the model with all their recordings.")],
+) -> None:
+    """Put the recordings of several models into one. All keep every bit; the free units are added up."""
+    if out.exists():
+        raise CrugError(f"--out {out}: is there already; choose another name")
+    first, *others = [load(file) for file in files]
+    model = first.merge(*others)
+    model.save(out)
+    _say_room(out, model)
+
+
+def grow(file: File, units: Annotated[int, typer.Argument(help="How many units to add.")]) -> None:
     """Add free units to a model. Nothing that was learned changes by a bit."""
     with store.alone(file):
         model = load(file).grow(units)

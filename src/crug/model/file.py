@@ -1,56 +1,58 @@
-"""The file of a model: one safetensors file under one checksum, written whole or not at all, and checked on load."""
+"""The file of a model: its records, one behind another, and what is said of them.
+
+Saving appends the records that are new. Where records were taken out, or the file is another one, it is written anew,
+whole or not at all; records keep their bytes. Loading reads what is said of the records, and a record when it is asked
+for.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
-import numpy as np
-from pydantic import TypeAdapter, model_validator
+from pydantic import Field, NonNegativeInt, TypeAdapter
 
-from crug.core.network import to_arrays
-from crug.core.sound import read_network
 from crug.errors import CrugError
-from crug.model.known import About, Known
-from crug.model.model import Model
+from crug.model import container, old
+from crug.model.container import DAMAGED, MAGIC, Place, Source
+from crug.model.kept import Kept, Listed
+from crug.model.model import MOST, Model
 from crug.runs import store
-from crug.runs.result import Learned
 from crug.sections import Seed, Stored
-from crug.tasks.attractor import attractor_score
 
-FORMAT = 2
-FOREIGN = "not a model of crug, or a damaged one"
-DAMAGED = "if it was one, restore it from a backup"
 PATIENCE = 5.0
 """Seconds that a save waits for somebody else who writes the same file."""
 
 
+class Filed(Stored):
+    """A record in a file."""
+
+    listed: Listed
+    start: NonNegativeInt
+    length: NonNegativeInt
+
+
 class Entry(Stored):
-    """What is said of a recording."""
-
-    about: About
-    learned: Learned
-
-
-class Content(Stored):
-    """What is said of a model."""
+    """What a save says: the model as it is from then on, and the records that are new."""
 
     seed: Seed
     settings: dict[str, Any]
-    tasks: list[Entry]
-
-    @model_validator(mode="after")
-    def _distinct(self):
-        names = [entry.about.name for entry in self.tasks]
-        if len(set(names)) < len(names) or "free" in names:
-            raise ValueError("two recordings have the same name, or one that none can have")
-        return self
+    free: Annotated[int, Field(ge=0, le=MOST)]
+    records: list[Filed]
 
 
-CONTENT: TypeAdapter[Content] = TypeAdapter(Content)
+class Saved(NamedTuple):
+    """What a model knows of a file that it came from or went to."""
+
+    fingerprint: str
+    digests: tuple[str, ...]
+    said: str
+    """Of the model beside its records."""
+
+
+ENTRY: TypeAdapter[Entry] = TypeAdapter(Entry)
 
 
 def save(model: Model, path: str | Path) -> None:
@@ -58,36 +60,74 @@ def save(model: Model, path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise CrugError(f"{path}: is a folder; give a model's file")
-    content = packed(model)
     try:
         path.resolve().parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CrugError(f"{path}: cannot be written ({error.strerror})", "choose another place") from None
     with store.alone(path, within=True, patience=PATIENCE):
-        here, known = path.resolve(), model.files.get(path.resolve())
-        if known and here.exists() and fingerprint(store.read_bytes(here)) not in (known, fingerprint(content)):
-            raise CrugError(
-                f"{path}: has changed since this model was loaded from it or saved to it; nothing was written",
-                "crug.load it again and learn there, or save under another name",
-                "give the same command again",
-            )
-        store.write_bytes(path, content)
-    model.files[here] = fingerprint(content)
+        here, mine = path.resolve(), _saved(model)
+        known = model.files.get(here)
+        found = fingerprint(here) if known and here.exists() else ""
+        if known and here.exists() and found != known.fingerprint:
+            if not _same(model, here):
+                raise CrugError(
+                    f"{path}: has changed since this model was loaded from it or saved to it; nothing was written",
+                    "crug.load it again and learn there, or save under another name",
+                    "give the same command again",
+                )
+            known = mine._replace(fingerprint=found)
+        model.files[here] = mine._replace(fingerprint=_written(model, here, known if found else None))
 
 
-def packed(model: Model) -> bytes:
-    """The bytes of a model's file."""
-    arrays = {f"network.{name}": value for name, value in to_arrays(model.network).items()}
-    for k, known in enumerate(model.recordings):
-        arrays |= {f"task.{k}.{name}": value for name, value in known.arrays().items()}
-    tasks = [{"about": k.about.model_dump(mode="json"), "learned": k.learned.to_json()} for k in model.recordings]
-    about = {"seed": model.seed, "settings": model.settings, "tasks": tasks}
-    return store.packed_arrays(arrays, format=f"crug model {FORMAT}", model=json.dumps(store.encode(about)))
+def _written(model: Model, here: Path, known: Saved | None) -> str:
+    """The fingerprint of the file when the model is in it; `known` is what is there already."""
+    new = model.kept
+    if known and _appendable(here) and known.digests == tuple(one.listed.digest for one in new)[: len(known.digests)]:
+        new = new[len(known.digests) :]
+        if not new and known.said == _saved(model).said:
+            return known.fingerprint
+        contents = [one.content() for one in new]
+        return container.append(here, contents, lambda places: _entry(model, new, places)).entry.digest
+    pieces = (one.content() for one in new)
+    return container.write(here, pieces, lambda places: _entry(model, new, places)).entry.digest
 
 
-def fingerprint(content: bytes) -> str:
-    """By which a file is known again: by its header, which has the checksum of all the rest."""
-    return hashlib.sha256(content[: 8 + int.from_bytes(content[:8], "little")]).hexdigest()
+def _entry(model: Model, kept: Sequence[Kept], places: Sequence[Place]) -> dict[str, Any]:
+    records = [
+        Filed(listed=one.listed, start=place.start, length=place.length)
+        for one, place in zip(kept, places, strict=True)
+    ]
+    entry = Entry(seed=model.seed, settings=model.settings, free=model.units_free, records=records)
+    return entry.model_dump(mode="json")
+
+
+def _saved(model: Model, mark: str = "") -> Saved:
+    said = json.dumps([model.seed, model.settings, model.units_free])
+    return Saved(mark, tuple(one.listed.digest for one in model.kept), said)
+
+
+def _appendable(here: Path) -> bool:
+    with here.open("rb") as file:
+        return container.is_container(file.read(len(MAGIC)))
+
+
+def _same(model: Model, here: Path) -> bool:
+    """Whether a file says just what the model would write."""
+    try:
+        there = load(here)
+    except CrugError:
+        return False
+    return _saved(model) == _saved(there) and _appendable(here)
+
+
+def fingerprint(here: Path) -> str:
+    """By which a file is known again; empty where it is none of a model."""
+    try:
+        if _appendable(here):
+            return Source(here).tip().entry.digest
+        return old.fingerprint(store.read_bytes(here))
+    except (CrugError, OSError):
+        return ""
 
 
 def load(path: str | Path) -> Model:
@@ -101,69 +141,43 @@ def load(path: str | Path) -> Model:
             "Model().learn(...).save(path) makes it",
             f"crug learn {path} RECORDING makes it",
         )
-    content = store.read_bytes(path)
-    arrays, metadata = store.parsed_arrays(content, path, foreign=FOREIGN, remedy=DAMAGED)
-    model = _model(arrays, _said(metadata, path), path)
-    model.files[path.resolve()] = fingerprint(content)
+    source = Source(path)
+    if not container.is_container(source.bytes(0, len(MAGIC))):
+        return _load_old(path)
+    tip = source.tip()
+    entries = [store.checked(ENTRY, said, path, DAMAGED) for said in source.entries(tip)]
+    filed = [one for entry in entries for one in entry.records]
+    kept = tuple(Kept(f.listed, Place(f.start, f.length, f.listed.digest), source) for f in filed)
+    if problem := contradiction([one.listed for one in kept]):
+        raise CrugError(f"{path}: not what crug wrote ({problem}); {DAMAGED}")
+    model = _restored(path, entries[-1].seed, entries[-1].settings, kept, entries[-1].free)
+    model.files[path.resolve()] = _saved(model, tip.entry.digest)
     return model
 
 
-def _said(metadata: Mapping[str, str], path: Path) -> Content:
-    """What a file says of its model, in the words of today's format."""
-    kind, _, version = metadata.get("format", "").rpartition(" ")
-    if kind != "crug model":
-        flags = f"{DAMAGED}; the model comes first, as in: crug learn lab.crug recording.csv"
-        raise CrugError(f"{path}: another file of crug, not a model", DAMAGED, flags)
-    if version not in map(str, range(1, FORMAT + 1)):
-        raise CrugError(f"{path}: made by a newer crug (format {version}, this one reads {FORMAT}); upgrade crug")
-    said = store.parsed_json(metadata.get("model", ""), path, DAMAGED)
-    try:
-        tasks = [_format_1(task) for task in said["tasks"]] if version == "1" else said["tasks"]
-        tasks = [{**task, "learned": store.decode(task["learned"])} for task in tasks]
-        said = {**said, "tasks": tasks}
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise CrugError(f"{path}: not what crug wrote ({type(error).__name__}: {error}); {DAMAGED}") from None
-    return store.checked(CONTENT, said, path, DAMAGED)
+def _load_old(path: Path) -> Model:
+    content = store.read_bytes(path)
+    found = old.read(content, path)
+    model = _restored(path, found.seed, found.settings, found.kept, found.free)
+    model.files[path.resolve()] = _saved(model, old.fingerprint(content))
+    return model
 
 
-def _model(arrays: Mapping[str, np.ndarray], said: Content, path: Path) -> Model:
-    """The model that the arrays of a file make, with what is said of it."""
-    own: dict[str, dict[str, np.ndarray]] = {"network": {}} | {f"task.{k}": {} for k in range(len(said.tasks))}
-    for name, value in arrays.items():
-        part, _, last = name.partition(".") if name.startswith("network.") else name.rpartition(".")
-        if part not in own:
-            raise CrugError(f"{path}: not what crug wrote ({name} belongs to no recording); {DAMAGED}")
-        own[part][last] = value
-    network = read_network(own["network"], str(path), DAMAGED)
-    if len(network.readouts) != len(said.tasks):
-        wrong = f"{len(said.tasks)} recordings in a network of {len(network.readouts)}"
-        raise CrugError(f"{path}: not what crug wrote ({wrong}); {DAMAGED}")
-    known = []
-    for k, entry in enumerate(said.tasks):
-        some = own[f"task.{k}"]
-        if problem := entry.about.contradicts(some, network, k):
-            raise CrugError(f"{path}: not what crug wrote ({entry.about.name}: {problem}); {DAMAGED}")
-        known.append(Known.restored(entry.about, entry.learned, some))
+def _restored(path: Path, seed: int, settings: dict[str, Any], kept: tuple[Kept, ...], free: int) -> Model:
     try:
-        return Model.restored(said.seed, said.settings, network, tuple(known))
+        return Model.restored(seed, settings, kept, free)
     except CrugError as error:
         raise CrugError(f"{path}: not what crug wrote (settings: {error.what}); {DAMAGED}") from None
 
 
-def _format_1(stored: dict[str, Any]) -> dict[str, Any]:
-    """What format 1 (crug 0.1) says of a recording, as format 2 says it: scores were two measures, a phase had CRUG's
-    numbers among its own."""
-
-    def score(values: dict[str, float]) -> dict[str, Any]:
-        found = attractor_score(store.decode(values))
-        return {"values": found.measures(), "rank": found.rank, "main": found.main}
-
-    def outcome(values: dict[str, Any]) -> dict[str, Any]:
-        names = ("gates", "gate_lr", "price_linear", "price_relu", "price_transfer", "warm")
-        phase = {key: value for key, value in values["phase"].items() if key not in names}
-        controls = {name: float(values["phase"][name]) for name in names}
-        return {**values, "phase": {**phase, "controls": controls}, "score": score(values["score"])}
-
-    about, old = {key: value for key, value in stored.items() if key != "learned"}, stored["learned"]
-    learned = {**old, "own": score(old["own"]), "history": [outcome(o) for o in old["history"]], "earlier": []}
-    return {"about": about, "learned": learned}
+def contradiction(listed: Sequence[Listed]) -> str:
+    """In which way these cannot be the records of one model: names, and who hears whom."""
+    heard: dict[str, set[str]] = {}
+    for one in listed:
+        if one.name in heard or one.name == "free":
+            return "two recordings have the same name, or one that none can have"
+        whom = set(one.heard)
+        if any(name not in heard or not heard[name] <= whom for name in whom):
+            return f"{one.name} hears what was not there"
+        heard[one.name] = whom
+    return ""

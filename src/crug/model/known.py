@@ -63,12 +63,13 @@ class About(Stored):
             held_out=prepared.held_out,
         )
 
-    def contradicts(self, arrays: Mapping[str, np.ndarray], network: Network, number: int) -> str:
-        """In which way this, the arrays of the recording and task `number` of a network cannot be of one recording."""
-        if len(network.readouts[number]) != len(self.columns) or len(self.smoothed) not in (0, len(self.columns)):
-            return f"{len(self.columns)} columns, {len(network.readouts[number])} of them read out"
-        if len(self.inputs) > network.C.shape[1]:
-            return f"{len(self.inputs)} inputs, the network has {network.C.shape[1]}"
+    def contradicts(self, arrays: Mapping[str, np.ndarray], readouts: int, channels: int) -> str:
+        """In which way this, the arrays of the recording and a network with so many readouts and channels for inputs
+        cannot be of one recording."""
+        if readouts != len(self.columns) or len(self.smoothed) not in (0, len(self.columns)):
+            return f"{len(self.columns)} columns, {readouts} of them read out"
+        if len(self.inputs) > channels:
+            return f"{len(self.inputs)} inputs, the network has {channels}"
         return RECORDINGS[self.kind].misfit(arrays, len(self.columns), len(self.inputs))
 
 

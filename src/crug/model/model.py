@@ -12,41 +12,39 @@ and `verify` proves it.
 from __future__ import annotations
 
 import json
-import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 import numpy as np
 from pydantic import ValidationError
 
-from crug.core.network import Network, alone, create, grow, release, widen
-from crug.core.streams import Stream, generator
+from crug.core.network import alone
 from crug.errors import CrugError, Exhausted
-from crug.methods.base import Assignment
-from crug.methods.crug import Crug, CrugSettings
+from crug.methods.crug import CrugSettings
 from crug.model.asked import Asked, How
-from crug.model.known import About, Known
+from crug.model.job import Job, done
+from crug.model.kept import Kept
+from crug.model.known import About
+from crug.model.record import Record, cut
 from crug.model.uses import Uses
 from crug.readers import Recording
-from crug.runs.learning import Desk, Taught, learn
-from crug.runs.listeners import Listener, Silent, Ticker
-from crug.runs.proof import digest, network_bytes, parameters_digest
-from crug.runtime import affordable
-from crug.sections import MOST_UNITS, TrainingSettings, checked_seed, plain, positive
+from crug.runs.listeners import Silent, Ticker
+from crug.sections import TrainingSettings, checked_seed, plain, positive
 from crug.tasks import Prepared, as_recordings, prepare
 from crug.training.settings import Given, merged, nested
 
+if TYPE_CHECKING:
+    from crug.model.file import Saved
+
 UNITS = 512
-"""Of a new model: room for some fifteen recordings. Free units cost nothing but their place in the file."""
+"""Of a new model: room for some fifteen recordings. Free units are a number; they cost nothing."""
 LEAST = 4
 """Units that a recording needs at the very least."""
-CREATING, GROWING = 24.0, 12.0
-"""Bytes for each pair of units that it takes to make a network, and to enlarge and save one."""
+MOST = 10**9
+"""Units that a model may have."""
 CASE = "model"
-PROGRESS = "crug-progress"
 
 
 class Model(Uses):
@@ -54,9 +52,10 @@ class Model(Uses):
 
     Parameters
     ----------
-    units : units in all, before any `grow`.
-    relu : ReLU units among them; half of them if not given.
-    seed : decides the network and every random draw.
+    units : units in all, before any `grow`. They have no kind until a recording takes them: it takes as many linear and
+        as many ReLU units as it needs.
+    relu : does nothing any more; it said how many of the units are ReLU units.
+    seed : decides every random draw, together with what is learned.
     settings : settings of the method CRUG other than their defaults, as `crug methods` lists them, e.g.
         {"path.tolerance": 0.2}.
 
@@ -75,22 +74,21 @@ class Model(Uses):
     def __init__(
         self, units: int = UNITS, relu: int | None = None, seed: int = 0, settings: Mapping[str, Any] | None = None
     ):
-        seed, given, units = checked_seed(seed), plain(nested(settings or {})), positive("units", units, MOST_UNITS)
+        seed, given, units = checked_seed(seed), plain(nested(settings or {})), positive("units", units, MOST)
         if "network" in given:
-            raise CrugError("settings: the network's size is given by units and relu, not as network.M and network.P")
-        P = units // 2 if relu is None else plain(relu)
-        sizes = CrugSettings.resolve(CASE, {**given, "network": {"M": units, "P": P}}).network
-        affordable(CREATING * sizes.M**2, f"a network of {sizes.M:,} units", "take fewer units")
-        network = create(sizes.M, sizes.P, 1, generator(seed, Stream.NETWORK, 0))
-        self._hold(seed, given, replace(network, B=network.B[:, :0]), ())
-        self.files: dict[Path, str] = {}
-        """By the files that this model came from or went to, the fingerprints of what was there then."""
+            raise CrugError("settings: the network's size is given by units, not as network.M and network.P")
+        if relu is not None:
+            warnings.warn("relu does nothing: a recording takes the kinds of units that it needs", stacklevel=2)
+        CrugSettings.resolve(CASE, given)
+        self._hold(seed, given, units, ())
+        self.files: dict[Path, Saved] = {}
+        """By the files that this model came from or went to, what was there then."""
 
     @classmethod
-    def restored(cls, seed: int, settings: Given, network: Network, recordings: tuple[Known, ...]) -> Self:
-        """A model of what another one or a file held."""
+    def restored(cls, seed: int, settings: Given, kept: tuple[Kept, ...], free: int) -> Self:
+        """A model of records that another one or a file held, with so many free units."""
         model = cls(units=LEAST, seed=seed, settings=settings)
-        model._hold(model.seed, model.settings, network, recordings)
+        model._hold(model.seed, model.settings, free, kept)
         return model
 
     # learning
@@ -126,37 +124,75 @@ class Model(Uses):
             its part `crug-progress` when the model is saved.
         """
         asked = Asked.of(how)
-        prepared = self._prepared(x, name, dt, asked)
-        settings = self._settings(asked, prepared)
-        about = self._said(prepared, settings.training)
+        job = self.job(x, name, dt, asked)
         listener = asked.progress
         if isinstance(listener, bool):
-            listener = Ticker(settings.epochs) if listener else Silent()
-        listener.begins(prepared.task)
-        with np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
-            taught = self._taught(prepared, settings, asked, listener)
-            if not np.isfinite(taught.learned.history[taught.learned.chosen or 0].score.main):
-                raise CrugError(
-                    f"recording {name!r}: every network that was tried diverged; allow more epochs or units"
-                )
-            known = Known.of(prepared, taught.learned, about, taught.network)
-        listener.learned(name, taught.learned, taught.network.units_of(len(self.recordings)))
-        self.network, self.recordings = taught.network, (*self.recordings, known)
+            listener = Ticker(job.settings.epochs) if listener else Silent()
+        listener.begins(job.prepared.task)
+        folder = None if asked.scratch is None else Path(asked.scratch)
+        record = done(job, self._heard(job.settings), folder, listener)
+        listener.learned(name, record.known.learned, record.units.count)
+        self.add(Kept.of(record))
+        return self
+
+    def add(self, kept: Kept) -> None:
+        """Take in a record, which finds its units free."""
+        self._hold(self.seed, self.settings, self.units_free - sum(kept.listed.count.values()), (*self.kept, kept))
+        known = kept.record.known
         if known.undecided:
-            warnings.warn(known.undecided, stacklevel=2)
+            warnings.warn(known.undecided, stacklevel=3)
         if known.failed:
             remedy = "`remove` takes it out; allow more epochs or units then, or choose other columns"
-            warnings.warn(f"{known.failed}; {remedy}", stacklevel=2)
+            warnings.warn(f"{known.failed}; {remedy}", stacklevel=3)
         elif known.about.remarks:
-            warnings.warn(f"{name}: look again: {'; '.join(known.about.remarks)}", stacklevel=2)
+            warnings.warn(f"{kept.name}: look again: {'; '.join(known.about.remarks)}", stacklevel=3)
+
+    def _heard(self, settings: CrugSettings) -> list[Record]:
+        """The records that a new one may hear."""
+        return [] if settings.transfer.kind == "none" else [one.record for one in self.kept]
+
+    def learn_many(
+        self, recordings: Mapping[str, Any], workers: int = 1, dt: float | None = None, **how: Unpack[How]
+    ) -> Self:
+        """Add several recordings, each learned by a process of its own.
+
+        They become the same records, to the bit, as if they had been learned one after another in this order. Where
+        they may hear one another (the setting transfer.kind), they are learned one after another, and a warning says
+        so. A recording that the model has already under its name is left out.
+
+        Parameters
+        ----------
+        recordings : by name, what `learn` takes as x. Inputs come with a Recording.
+        workers : how many processes at a time.
+        dt : the interval between samples, where the recordings do not say.
+        how : as for `learn`. With `scratch`, the same call goes on where an interrupted one was; remove the folder's
+            part `crug-progress` when the model is saved.
+        """
+        from crug.model.many import learn_many  # which makes models of its own
+
+        learn_many(self, recordings, workers, dt, Asked.of(how))
         return self
+
+    def merge(self, *others: Model) -> Self:
+        """A new model with the recordings of this one and of others, and the free units of all.
+
+        Every recording keeps its bits. One that several models have, the same to the bit, is taken once; two that
+        differ under one name are refused. Seed and settings are this model's.
+        """
+        from crug.model.merging import merged_records
+
+        kept = merged_records([self, *others])
+        return self.restored(self.seed, self.settings, kept, sum(model.units_free for model in (self, *others)))
+
+    def job(self, x: Any, name: str, dt: float | None, asked: Asked) -> Job:
+        """What `learn` has to do, or the error that says why it cannot."""
+        prepared = self._prepared(x, name, dt, asked)
+        settings = self._settings(asked, prepared)
+        return Job(prepared, self._said(prepared, settings.training), settings, self.seed, self.units_free)
 
     def prepared(self, x: Any, name: str, dt: float | None = None, **how: Unpack[How]) -> Prepared:
         """What `learn` would learn, given the same arguments; or the error that it would raise."""
-        asked = Asked.of(how)
-        prepared = self._prepared(x, name, dt, asked)
-        self._settings(asked, prepared)
-        return prepared
+        return self.job(x, name, dt, Asked.of(how)).prepared
 
     def _prepared(self, x: Any, name: str, dt: float | None, asked: Asked) -> Prepared:
         pieces = as_recordings(x, name, dt, asked.columns, asked.inputs)
@@ -194,69 +230,53 @@ class Model(Uses):
             raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         if settings.allocation == "path":
             block = max(settings.path.start, 2 * prepared.task.dim)
-            self._check_room(prepared.task.name, block, min(block, asked.units or block))
+            self.check_room(prepared.task.name, block, min(block, asked.units or block))
         return settings
 
-    def _check_room(self, name: str, block: int, needed: int) -> None:
-        """Whether the block that is opened first finds its units, some of either kind, before any work is done."""
-        free = self.ledger["free"]
-        if sum(free.values()) < needed or min(free.values()) < needed // 4:
+    def check_room(self, name: str, block: int, needed: int) -> None:
+        """Whether the block that is opened first finds its units, before any work is done."""
+        if self.units_free < needed:
             raise Exhausted(
-                f"recording {name!r}: {free['linear']} linear and {free['relu']} ReLU units are free, a recording "
-                f"begins with {needed}, at least {needed // 4} of either kind",
+                f"recording {name!r}: {self.units_free} units are free, a recording begins with {needed}",
                 *self._more_units(2 * block),
             )
 
     def _more_units(self, count: int) -> tuple[str, str]:
         """How to get units, in Python and on the command line."""
-        if self.recordings:
+        if self.kept:
             return f"add some: model.grow({count})", f"add some: crug grow FILE {count}"
         return f"make a larger model: Model(units={count})", f"make a larger model: crug learn --size {count}"
 
-    def _taught(self, prepared: Prepared, settings: CrugSettings, asked: Asked, listener: Listener) -> Taught:
-        task = prepared.task
-        network = widen(self.network, task.dim, generator(self.seed, Stream.ENCODER, task.dim))
-        network = task.fit(network)
-        assignment = Assignment(task, len(self.recordings), network, {}, self.seed, (task,))
-        samples = (part.tobytes() for part in task.examples())
-        label = digest(settings.model_dump_json().encode(), *samples, network_bytes(network))
-        with tempfile.TemporaryDirectory() as folder:
-            desk = Desk(Path(asked.scratch or folder) / PROGRESS, label, listener)
-            try:
-                return learn(Crug(settings), assignment, desk)
-            except Exhausted as error:
-                more = self._more_units(2 * max(settings.path.start, 2 * task.dim))
-                raise Exhausted(f"recording {task.name!r}: {error.what}", *more) from None
+    # what else can be done with a model
 
     def remove(self, name: str) -> Self:
         """Take a recording out and its units back. All others keep every bit; one that draws on it forbids it."""
-        number = self._number(name)
-        for k, known in enumerate(self.recordings):
-            if k != number and (self.network.owner[self.network.runs[k]] == number).any():
-                raise CrugError(f"{known.name!r} draws on {name!r}, which has to stay; remove {known.name!r} first")
-        rng = generator(self.seed, Stream.REMOVAL, number, self.units_free)
-        self.network = release(self.network, number, rng)
-        self.recordings = tuple(known for known in self.recordings if known.name != name)
+        gone = self._kept(name)
+        for one in self.kept:
+            if name in one.listed.heard:
+                raise CrugError(f"{one.name!r} draws on {name!r}, which has to stay; remove {one.name!r} first")
+        free = self.units_free + sum(gone.listed.count.values())
+        self._hold(self.seed, self.settings, free, tuple(one for one in self.kept if one is not gone))
         return self
 
     def grow(self, units: int) -> Self:
-        """Add free units, half of them linear. Nothing that was learned changes by a bit."""
+        """Add free units. Nothing that was learned changes by a bit."""
         units = positive("units", units)
-        affordable(
-            GROWING * (self.units + units) ** 2, f"a network of {self.units + units:,} units", "grow it by fewer"
-        )
-        rng = generator(self.seed, Stream.GROWTH, self.units)
-        self.network = grow(self.network, units - units // 2, units // 2, rng)
+        positive("units in all", self.units + units, MOST)
+        self._hold(self.seed, self.settings, self.units_free + units, self.kept)
         return self
 
     def extract(self, name: str) -> Self:
         """The small stand-alone network of one recording, as a model of its own without free units."""
-        known, small = self._known(name), alone(self.network, self._number(name))
-        about = known.about.model_copy(update={"parameters": parameters_digest(small, 0)})
-        return self.restored(self.seed, self.settings, small, (replace(known, about=about),))
+        kept, found = self._kept(name), self._family(name)
+        if kept.listed.heard:  # the units that it hears are its own there
+            known = kept.record.known
+            units = cut(alone(found.network, found.number), 0, [name], len(known.about.inputs))
+            kept = Kept.of(Record(units, known))
+        return self.restored(self.seed, self.settings, (kept,), 0)
 
     def save(self, path: str | Path) -> None:
-        """Write the model into one file (safetensors, no pickle), whole or not at all.
+        """Write the model into one file (safetensors, no pickle). What is new is appended, all of it or nothing.
 
         Where the model came from this file, or was saved to it before, and somebody else has changed the file since,
         nothing is written.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crug.analysis import Subject
 from crug.model.uses import Uses
 from crug.page import Book, Chapter, Material, chapter
 
@@ -16,16 +15,15 @@ def book_of_model(model: Uses, title: str = "A model of crug") -> Book:
 
 
 def _chapter(model: Uses, name: str) -> Chapter:
-    known, number = model.recordings[model.tasks.index(name)], model.tasks.index(name)
+    known = model.recordings[model.tasks.index(name)]
     learned = known.learned
     material = Material(
         title=name,
         values=learned.own.measures(),
         judged=known.judged,
         learned=learned,
-        units=model.network.units_of(number),
+        units=model.ledger[name],
         errors=learned.own.errors,
         noisy=learned.noisy.own.measures() if learned.noisy else {},
     )
-    scale = known.scale
-    return chapter(Subject(model.network, number, known.task, model.tasks, scale.mean, scale.std), material)
+    return chapter(model.subject(name), material)

@@ -13,10 +13,12 @@ from crug.analysis import Analysis, Judged, Subject, analyse, judged
 from crug.analysis.baselines import forecast_errors
 from crug.analysis.recognition import FEWEST as SHORTEST
 from crug.analysis.recognition import Recognised, candidate, ranked
-from crug.core.dynamics import rollout as run_states
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
+from crug.model.kept import Family, Kept
 from crug.model.known import About, Known
+from crug.model.record import whole
+from crug.model.together import connected, run_together
 from crug.page import write_page
 from crug.readers import Recording
 from crug.runs.result import NOISE_SEED, Learned
@@ -40,10 +42,12 @@ class Size(NamedTuple):
 
 
 class Uses:
-    """A network with the recordings that it knows."""
+    """Records of recordings, and a number of free units."""
 
-    def _hold(self, seed: int, settings: dict[str, Any], network: Network, recordings: tuple[Known, ...]) -> None:
-        self.seed, self.settings, self.network, self.recordings = seed, settings, network, recordings
+    def _hold(self, seed: int, settings: dict[str, Any], free: int, kept: tuple[Kept, ...]) -> None:
+        self.seed, self.settings, self.units_free, self.kept = seed, settings, free, kept
+        self._numbers = {one.name: k for k, one in enumerate(kept)}
+        self._families: dict[str, Family] = {}
 
     def __repr__(self) -> str:
         known = ", ".join(self.tasks) or "nothing yet"
@@ -54,24 +58,27 @@ class Uses:
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of the recordings, in the order in which they were learned."""
-        return tuple(known.name for known in self.recordings)
+        return tuple(one.name for one in self.kept)
+
+    @property
+    def recordings(self) -> tuple[Known, ...]:
+        """What is known of every recording."""
+        return tuple(one.record.known for one in self.kept)
 
     @property
     def units(self) -> int:
         """Units in all."""
-        return self.network.size
-
-    @property
-    def units_free(self) -> int:
-        """Units that no recording owns."""
-        return len(self.network.free())
+        return self.units_free + sum(sum(one.listed.count.values()) for one in self.kept)
 
     @property
     def ledger(self) -> dict[str, dict[str, int]]:
-        """How many units of each kind every task owns, and how many are free."""
-        free = self.network.relu[self.network.free()]
-        owned = {name: self.network.units_of(k) for k, name in enumerate(self.tasks)}
-        return {**owned, "free": {"linear": int((~free).sum()), "relu": int(free.sum())}}
+        """How many units of each kind every task owns, and how many are free, which are of either kind."""
+        return {**{one.name: one.listed.count for one in self.kept}, "free": {"either": self.units_free}}
+
+    @property
+    def network(self) -> Network:
+        """All units that recordings own, as the one dense network of the paper, put together anew at every call."""
+        return whole([one.record.member for one in self.kept])
 
     def about(self, name: str) -> About:
         """What is known of a recording: samples, interval, columns, digests."""
@@ -112,12 +119,12 @@ class Uses:
         With `noise=True` it varies as the recording did, where the recording was found to vary by more than a network
         does by itself (`learned(name).noisy`); the same `seed` gives the same bits.
         """
-        number, known = self._number(name), self._known(name)
+        network, number, known = *self._placed(name), self._known(name)
         start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
         usual = known.task.usual_steps if inputs is None else len(np.atleast_1d(inputs))
         count = _whole(usual if steps is None else steps, start.size)
         how = Rolling(start, count, inputs, self._noise_seed(name, noise, seed))
-        out = known.scale.restore(known.task.roll(self.network, number, how))
+        out = known.scale.restore(known.task.roll(network, number, how))
         return out if x0 is not None and np.ndim(x0) == 2 else out[0]
 
     def rollout_in_pieces(
@@ -127,10 +134,10 @@ class Uses:
 
         There is one start, and there are no inputs.
         """
-        number, known = self._number(name), self._known(name)
+        network, number, known = *self._placed(name), self._known(name)
         start = known.task.test[:1] if x0 is None else known.scale.standardise(self._observations(name, x0))
         how = Rolling(start[:1], positive("steps", steps, 2**62), None, self._noise_seed(name, noise, seed))
-        for piece in known.task.rolling(self.network, number, how):
+        for piece in known.task.rolling(network, number, how):
             with np.errstate(all="ignore"):
                 yield known.scale.restore(piece)[0]
 
@@ -166,33 +173,25 @@ class Uses:
             inputs, context = np.concatenate(given) if given else None, context.values
         x = known.scale.standardise(self._observations(name, context, "the context"))
         how = Rolling(x, _whole(steps, x.shape[1]), inputs)
-        return known.scale.restore(known.task.foresee(self.network, self._number(name), how))
+        return known.scale.restore(known.task.foresee(*self._placed(name), how))
 
     @np.errstate(all="ignore")
     def rollout_all(self, x0: Mapping[str, np.ndarray] | None, steps: int) -> dict[str, np.ndarray]:
-        """Run the whole network once and read every recording from it: name -> (steps, N).
+        """Run all units at once and read every recording from them: name -> (steps, N).
 
         `x0` gives starts by name, in each recording's own units; what it does not name starts where its held-out part
         begins. Where a recording draws on earlier ones, it hears them as they run here, not as in its own `rollout`.
         There are no inputs here, also for recordings that were learned with some, and no noise.
         """
-        if not self.recordings:
-            return {}
-        net, units = self.network, self.network.used()
-        z0 = np.zeros((1, len(units)), np.float32)
-        for number, known in enumerate(self.recordings):
-            start = self._one_start(known, (x0 or {}).get(known.name))
-            own = np.flatnonzero(net.owner[units] == number)
-            z0[0, own] = net.B[units[own], : len(start)] @ start
-            z0[0, np.searchsorted(units, net.readouts[number])] = start
         for name in x0 or {}:
             self._number(name)
-        system = net.system(units, np.concatenate(net.readouts))
-        out = np.asarray(
-            run_states(system._replace(encoder=z0[:, :0]), z0, system.readout, _whole(steps, len(system.readout)))
-        )[0]
-        parts = np.split(out, np.cumsum([len(r) for r in net.readouts])[:-1], axis=1)
-        return {known.name: known.scale.restore(part) for known, part in zip(self.recordings, parts, strict=True)}
+        starts = {name: self._one_start(self._known(name), (x0 or {}).get(name)) for name in self.tasks}
+        count, found = _whole(steps, sum(map(len, starts.values()))), {}
+        for group in connected(self.kept):
+            network = whole([one.record.member for one in group])
+            out = run_together(network, [starts[one.name] for one in group], count)
+            found |= {one.name: self._known(one.name).scale.restore(x) for one, x in zip(group, out, strict=True)}
+        return {name: found[name] for name in self.tasks}
 
     def _one_start(self, known: Known, given: Any) -> np.ndarray:
         start = known.task.test[:1]
@@ -221,15 +220,15 @@ class Uses:
         inputs : (T, Q) what drove the new samples, for a recording that was learned with inputs.
         """
         task, quiet = self._tested(name, x, inputs), self._noise_seed(name, noise, seed)
-        return task.evaluate(self.network, self._number(name), quiet)
+        return task.evaluate(*self._placed(name), quiet)
 
     def judged(self, name: str, x: np.ndarray | Recording | None = None, inputs: np.ndarray | None = None) -> Judged:
         """What scores of the held-out part, or of new data, are judged by: what a perfect model would get, and what
         scores do not see. `judged(name).says(score(name).measures())` is the verdict in words."""
         if x is None:
             return self._known(name).judged
-        number, task = self._number(name), self._tested(name, x, inputs)
-        found = judged(self.network, number, task, self._carried(number))
+        (network, number), task = self._placed(name), self._tested(name, x, inputs)
+        found = judged(network, number, task, NOISE_SEED if network.noises[number] else None)
         if task.input_columns:
             return found
         # where the data are of another system, the held-out part is no measure of what a perfect model would get
@@ -265,18 +264,19 @@ class Uses:
         if not np.isfinite(given).all():
             raise CrugError("the data to be recognised have values that are not finite; leave them out or fill them")
         found = []
-        for number, known in enumerate(self.recordings):
+        for name in self.tasks:
+            known = self._known(name)
             seen = known.task.observed()
             if seen is None or seen.inputs is not None or seen.x.shape[1] != given.shape[1]:
                 continue
             if dt is None or np.isclose(dt, known.about.dt, rtol=0.01):
-                found.append(candidate(self.network, number, known.name, seen, known.scale.standardise(given)))
+                found.append(candidate(*self._placed(name), name, seen, known.scale.standardise(given)))
         return ranked(found)
 
     def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
         """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
         simple models beside it: the last sample for ever, and a linear autoregression."""
-        return forecast_errors(self.network, self._number(name), self._tested(name, x))
+        return forecast_errors(*self._placed(name), self._tested(name, x))
 
     def _tested(self, name: str, x: Any, inputs: Any = None) -> RecordingTask:
         """The task of a recording, with new data to test it by if there are any."""
@@ -290,11 +290,8 @@ class Uses:
             raise CrugError(f"{name!r}: {len(x)} samples are too few for a score; give at least {FEWEST}")
         return known.task.on(x, inputs)
 
-    def _carried(self, number: int) -> int | None:
-        return NOISE_SEED if self.network.noises[number] else None
-
     def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
-        if noise and self.network.noises[self._number(name)] is None:
+        if noise and self._kept(name).record.units.noise is None:
             raise CrugError(
                 f"{name!r} carries no noise: none did its rollouts any good when it was learned",
                 "leave noise out",
@@ -308,16 +305,18 @@ class Uses:
 
         `print` shows it in words. Places are in the recording's units, and exponents per sample and per unit of time.
         """
-        known = self._known(name)
-        scale = known.scale
-        subject = Subject(self.network, self._number(name), known.task, self.tasks, scale.mean, scale.std)
-        return analyse(subject, cycles)
+        return analyse(self.subject(name), cycles)
+
+    def subject(self, name: str) -> Subject:
+        """A recording's network with what it takes to analyse it."""
+        known, found = self._known(name), self._family(name)
+        return Subject(found.network, found.number, known.task, found.names, known.scale.mean, known.scale.std)
 
     @np.errstate(all="ignore")
     def picture(self, name: str) -> Picture:
         """A recording's held-out part and a rollout, in your units, for `crug.report` to draw."""
         known = self._known(name)
-        found = known.task.picture(self.network, self._number(name))
+        found = known.task.picture(*self._placed(name))
         shown = {part: known.scale.restore(x) for part, x in found.parts.items() if part in SAMPLES}
         return found._replace(parts={**found.parts, **shown})
 
@@ -329,7 +328,9 @@ class Uses:
         return write_page(book_of_model(self), path)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """The parameters of the network as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger, readouts."""
+        """The parameters of the network of the paper as plain arrays: a, W, C, h, the encoder B, unit kinds, ledger,
+        readouts. They are of the units that recordings own; free units have no parameters until a recording takes them.
+        """
         return {name: np.array(value) for name, value in to_arrays(self.network).items()}
 
     def verify(self) -> dict[str, bool]:
@@ -338,16 +339,30 @@ class Uses:
         The rollout is compared on the kind of machine that learned it only: others round differently, and there the
         parameters decide.
         """
-        return {known.name: known.unchanged(self.network, k) for k, known in enumerate(self.recordings)}
+        return {name: self._known(name).unchanged(*self._placed(name)) for name in self.tasks}
 
     def _number(self, name: str) -> int:
-        if name not in self.tasks:
+        if name not in self._numbers:
             known = ", ".join(self.tasks) or "none yet"
             raise CrugError(f"the model has no recording called {name!r}; it has: {known}")
-        return self.tasks.index(name)
+        return self._numbers[name]
+
+    def _kept(self, name: str) -> Kept:
+        return self.kept[self._number(name)]
 
     def _known(self, name: str) -> Known:
-        return self.recordings[self._number(name)]
+        return self._kept(name).record.known
+
+    def _family(self, name: str) -> Family:
+        if name not in self._families:
+            own = self._kept(name)
+            self._families[name] = Family([*(self._kept(other) for other in own.listed.heard), own])
+        return self._families[name]
+
+    def _placed(self, name: str) -> tuple[Network, int]:
+        """The small network that a recording runs in, and its number there."""
+        found = self._family(name)
+        return found.network, found.number
 
     def _observations(self, name: str, x: Any, called: str = "x0") -> np.ndarray:
         """Samples (several, N) in the recording's own units."""

@@ -1,18 +1,58 @@
-"""The engine for several machines: runs on the workers of a dask cluster, their results back over its scheduler.
+"""The engine for several machines: work on the workers of a dask cluster, its results back over its scheduler.
 
-A worker keeps its runs in a folder of its own, or in one that all machines share; there an interrupted run goes on.
+A worker keeps its work in a folder of its own, or in one that all machines share; there an interrupted run goes on.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Self, TypeVar
 
 from crug.errors import CrugError
 from crug.runs import Result
-from crug.studies.pool import TRIES, Done
+from crug.runs.hands import TRIES
+from crug.studies.pool import Done
 from crug.studies.wanted import Wanted
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+class Dispatch(Generic[T, R]):
+    """A crew of the workers of a dask scheduler, each of which calls `work`.
+
+    Parameters
+    ----------
+    scheduler : a file that the scheduler wrote (`dask scheduler --scheduler-file FILE`), or its address.
+    work : a function that can be sent to them, as can what it takes and gives.
+    """
+
+    def __init__(self, scheduler: str, work: Callable[[T], R]):
+        self.scheduler, self.work = scheduler, work
+        self.given: dict[Any, T] = {}
+
+    def __enter__(self) -> Self:
+        distributed = _distributed()
+        self.client = _client(distributed, self.scheduler)
+        self.finished = distributed.as_completed(loop=self.client.loop)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.client.close()
+
+    def give(self, work: T) -> None:
+        future = self.client.submit(self.work, work, retries=TRIES, pure=False)
+        self.given[future] = work
+        self.finished.add(future)
+
+    def next(self) -> tuple[T, R | CrugError]:
+        future = next(self.finished)
+        work = self.given.pop(future)
+        if future.status == "finished":
+            return work, future.result()
+        error = future.exception()
+        return work, error if isinstance(error, CrugError) else CrugError(f"{type(error).__name__}: {error}")
 
 
 class Cluster:
@@ -28,28 +68,27 @@ class Cluster:
         self.scheduler, self.runs = scheduler, runs
 
     def carry_out(self, wanted: Sequence[Wanted]) -> Iterator[Done]:
-        distributed = _distributed()
-        with self._client(distributed) as client:
-            futures = {
-                client.submit(_one, one.model_dump(), str(self.runs / one.place), retries=TRIES, pure=False): one
-                for one in wanted
-            }
-            for future in distributed.as_completed(futures, loop=client.loop):
-                one = futures[future]
-                if future.status == "finished":
-                    yield Done(one, Result.model_validate(future.result()))
+        by_place = {str(self.runs / one.place): one for one in wanted}
+        with Dispatch(self.scheduler, _one) as crew:
+            for one in wanted:
+                crew.give((one.model_dump(), str(self.runs / one.place)))
+            for _ in wanted:
+                (_, place), found = crew.next()
+                if isinstance(found, CrugError):
+                    yield Done(by_place[place], None, f"{type(found).__name__}: {found}")
                 else:
-                    yield Done(one, None, f"{type(future.exception()).__name__}: {future.exception()}")
+                    yield Done(by_place[place], Result.model_validate(found))
 
-    def _client(self, distributed: Any) -> Any:
-        by_file = Path(self.scheduler).is_file()
-        try:
-            where = {"scheduler_file": self.scheduler} if by_file else {"address": self.scheduler}
-            return distributed.Client(**where, set_as_default=False)
-        except (OSError, ValueError) as error:
-            raise CrugError(
-                f"{self.scheduler}: no scheduler answers there ({error}); start one, as docs/reproduce.md tells"
-            ) from None
+
+def _client(distributed: Any, scheduler: str) -> Any:
+    by_file = Path(scheduler).is_file()
+    try:
+        where = {"scheduler_file": scheduler} if by_file else {"address": scheduler}
+        return distributed.Client(**where, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise CrugError(
+            f"{scheduler}: no scheduler answers there ({error}); start one, as docs/reproduce.md tells"
+        ) from None
 
 
 def _distributed() -> Any:
@@ -60,8 +99,9 @@ def _distributed() -> Any:
     return distributed
 
 
-def _one(wanted: dict[str, Any], folder: str) -> dict[str, Any]:
+def _one(work: tuple[dict[str, Any], str]) -> dict[str, Any]:
     """On a worker: the run in a process of its own, which has one thread and leaves no compiled code behind."""
     from crug.studies.pool import one_run
 
+    wanted, folder = work
     return one_run(Wanted.model_validate(wanted), Path(folder)).model_dump()
