@@ -42,7 +42,7 @@ class Budget(NamedTuple):
 
 
 FULL = Budget()
-TOY: dict[str, Any] = {"epochs": 2, "noise": False}
+TOY: dict[str, Any] = {"epochs": 2, "noise": False, "network": {"M": 96, "P": 48}}
 TOY_ROWS = 1
 
 
