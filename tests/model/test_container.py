@@ -1,5 +1,6 @@
 """The file of a model, byte by byte: what is appended counts when all of it is there, and nothing else is believed."""
 
+import json
 import os
 import random
 
@@ -112,8 +113,8 @@ def test_a_full_disk_leaves_the_file_as_it_was(file, monkeypatch, moment):
 
 @pytest.mark.parametrize("before", [[0, 10, ""], [-5, 3, ""], [10**9, 10**30, ""], [2_000, 5, ""], "x", 3, [1]])
 def test_a_chain_of_entries_that_leads_nowhere_is_refused(file, monkeypatch, before):
-    dumps = container.json.dumps
-    monkeypatch.setattr(container.json, "dumps", lambda said, **how: dumps({**said, "before": before}, **how))
+    dumps = json.dumps
+    monkeypatch.setattr("crug.model.container.json.dumps", lambda said, **how: dumps({**said, "before": before}, **how))
     container.write(file, [b"piece"], said_of("x"))
     with pytest.raises(CrugError, match="file: "):
         contents(file)

@@ -90,8 +90,9 @@ def test_where_units_run_out_it_is_as_if_one_had_been_learned_after_another(tmp_
     wide = {**TINY, "path": {**TINY["path"], "most": None, "far": 0.0}}
     sequential, together = (crug.Model(units=20, seed=3, settings=wide) for _ in range(2))
     two = {name: WAVES[name] for name in "ab"}
+    longer: dict[str, Any] = {**HOW, "epochs": 40}
     for model, workers in ((sequential, 1), (together, 2)):
-        model.learn_many(two, workers=workers, scratch=tmp_path / str(workers), **{**HOW, "epochs": 40})
+        model.learn_many(two, workers=workers, scratch=tmp_path / str(workers), **longer)
     assert bits(together) == bits(sequential)
     assert len(list((tmp_path / "2").rglob("record-*"))) == 3  # one of them was learned twice
 
