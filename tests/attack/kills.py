@@ -149,9 +149,14 @@ def waited(child: int, seconds: float) -> str:
     return "finished" if os.WEXITSTATUS(status) == 0 else "error"
 
 
-def attack(place: Path, kills: int, seed: int = 0) -> list[Tally]:
-    """So many kills of each, and the end beside one that nobody killed."""
-    return [_killed(place, name, job, kills, seed) for name, job in (("run", run), ("model", model))]
+def of_a_run(place: Path, kills: int, seed: int = 0) -> Tally:
+    """So many kills of a run, and the end beside one that nobody killed."""
+    return _killed(place, "run", run, kills, seed)
+
+
+def of_a_model(place: Path, kills: int, seed: int = 0) -> Tally:
+    """So many kills of a model that learns, and the end beside one that nobody killed."""
+    return _killed(place, "model", model, kills, seed)
 
 
 def _killed(place: Path, name: str, job: Callable[[Path], None], kills: int, seed: int) -> Tally:
