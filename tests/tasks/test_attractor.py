@@ -5,7 +5,7 @@ import pytest
 
 import crug
 from crug.tasks import load
-from crug.tasks.attractor import AttractorScorer
+from crug.tasks.attractor import AttractorScorer, of_trimmed
 from crug.tasks.recordings import RecordingTask
 
 
@@ -36,3 +36,9 @@ def test_recordings_are_scored_by_ten_rollouts_unless_told_otherwise(monkeypatch
         crug.Model(units=32).learn(x, name="lorenz", epochs=2, progress=False)
     with pytest.raises(Asked, match="7"):
         crug.Model(units=32, settings={"training": {"starts": 7}}).learn(x, name="lorenz", epochs=2, progress=False)
+
+
+def test_a_mean_that_forgives_the_worst_knows_how_uncertain_it_is():
+    drawn = np.sort(np.random.default_rng(0).lognormal(sigma=0.6, size=(4_000, 20)), axis=1)[:, :16]
+    stated = np.sqrt(np.mean([of_trimmed(list(kept), 20) ** 2 for kept in drawn]))
+    assert stated == pytest.approx(drawn.mean(axis=1).std(), rel=0.05)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -51,12 +53,30 @@ class Taught:
     curves: dict[str, np.ndarray]
 
 
+class Stopwatch:
+    """How long it has been since it was made, in seconds, without what it was stopped for."""
+
+    def __init__(self) -> None:
+        self.began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.began
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        since = time.monotonic()
+        yield
+        self.began += time.monotonic() - since
+
+
 def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
     """Learn the task of an assignment. Interrupted, the same call goes on from what is in the desk's folder."""
-    a, task = assignment, assignment.task
+    a, task, watch = assignment, assignment.task, Stopwatch()
     course, hints = prepare(method, assignment)
     journal = Journal(desk.folder, desk.label, course)
-    history = _train(method, assignment, journal, hints, desk.listener)
+    with watch.stopped():  # phases have their own time, which outlives an interruption
+        history = _train(method, assignment, journal, hints, desk.listener)
     closing, chosen = Closing(a.network, a.memory), None
     if history:
         chosen = answers.choice(method, method.choose(history, hints), history)
@@ -68,7 +88,8 @@ def learn(method: Method, assignment: Assignment, desk: Desk) -> Taught:
     network, noisy = _varied(method, assignment, network)
     own = task.evaluate(network, a.number)
     earlier = [t.evaluate(network, k) for k, t in enumerate(a.sequence[: a.number])] if task.quick else []
-    learned = Learned(own, history, chosen, hints.floor, sum(o.seconds for o in history), earlier, noisy)
+    seconds = watch.seconds + sum(o.seconds for o in history)
+    learned = Learned(own, history, chosen, hints.floor, seconds, earlier, noisy)
     return Taught(network, memory, learned, journal.curves(len(history)))
 
 

@@ -195,5 +195,12 @@ class AttractorScorer(RolloutScorer):
         kept = sorted(scores, key=lambda s: s[0] + self.weight * s[1])[: len(scores) - len(scores) // UNLUCKY]
         means = {n: float(v) for n, v in zip(self.names, np.mean(kept, axis=0), strict=True)}
         ranks = [d_stsp + self.weight * d_h for d_stsp, d_h in kept]
-        error = float(np.std(ranks, ddof=1) / np.sqrt(len(ranks))) if len(ranks) > 1 else 0.0
+        error = of_trimmed(ranks, len(scores)) if len(scores) > 1 else 0.0
         return replace(attractor_score(means, self.weight), errors={"rank": error})
+
+
+def of_trimmed(kept: Sequence[float], count: int) -> float:
+    """The standard error of the mean of those kept of `count` values, whose largest were left out: these count as the
+    largest that was kept (Tukey and McLaughlin 1963)."""
+    whole = [*kept, *[kept[-1]] * (count - len(kept))]
+    return float(np.std(whole, ddof=1) * np.sqrt(count) / len(kept))

@@ -188,7 +188,9 @@ def run_phase(
         saved = time.monotonic() if due else saved
         watch(progress, due)
     if progress.kept and _careful(course, phase):  # what was chosen by its score has been lucky
+        began = time.monotonic()
         progress.score = _judge(course, *progress.kept, Look.FRESH)
+        progress.seconds += time.monotonic() - began
     if progress.stumbles == len(progress.curves):
         warnings.warn(
             f"nothing was learned in {phase.epochs} epochs ({phase.kind}): loss or gradient were not finite or grew "

@@ -24,6 +24,7 @@ class Crug(Isolating):
     name: ClassVar[str] = "crug"
     summary: ClassVar[str] = "gates choose a task's own units; committed units are frozen, the others recycled"
     Settings: ClassVar[type[RunSettings]] = CrugSettings
+    edition: ClassVar[int] = 2
     remedy = "use a larger network (network.M) or keep fewer units a task (path.tolerance, prices)"
 
     def __init__(self, settings: RunSettings):
