@@ -187,6 +187,7 @@ def bad(tmp_path, text, name="r.csv"):
         ("x,y\n1,0.5,2.5\n2,0.1,2.9\n3,0.7,2.2\n", "row 2 has 3 columns, the first row has 2"),
         ("0,5;1,25\n0,7;1,5\n", r"row 2, column 1 is '0,7', not a number; write decimals with a point"),
         ("x,time\n3,2\n1,1\n2,0\n", "column 'time': time does not go on at sample 2"),
+        ('1,2\n3,"\n', "cannot be split into columns .*; is a quote missing?"),
         (b"\xff\xfe\x00\x01", "not text in UTF-8"),
         ("x (\u00b5V),y\n1,2\n".encode("latin-1"), "save it as UTF-8"),
     ],

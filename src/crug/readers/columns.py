@@ -72,6 +72,12 @@ class Recording:
     clock: str = ""
     began: float = 0.0
 
+    def __post_init__(self) -> None:
+        # sums depend in their last digits on how samples lie in memory, and with them all that is learned
+        object.__setattr__(self, "values", np.ascontiguousarray(self.values))
+        if self.inputs is not None:
+            object.__setattr__(self, "inputs", np.ascontiguousarray(self.inputs))
+
     def __len__(self) -> int:
         return len(self.values)
 

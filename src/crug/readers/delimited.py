@@ -104,7 +104,7 @@ def _scan(path: Path) -> tuple[str | None, bool]:
 def _row(line: str, delimiter: str) -> list[str]:
     if delimiter == " ":
         return line.split()
-    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True))
+    return next(csv.reader([line], delimiter=delimiter, skipinitialspace=True, strict=True))  # no quote is left open
 
 
 def _number(cell: str) -> float | None:
