@@ -1,10 +1,10 @@
-"""Do forecasts see further with a context? Twelve systems, with the last hundred samples known, and with the last alone.
+"""Do forecasts see further with a context? Twelve systems, with the last hundred samples known and with the last one.
 
     python benchmarks/forecasts.py --model twelve.crug --page docs/recordings.md
 
-The model is that of benchmarks/recognition.py, which learns it where there is none. Each system gives 20,000 samples that
-nothing was learned from: a hundred forecasts, evenly spread over them. How closely a context is followed was chosen
-when the recording was learned, on what it was learned from.
+The model is that of benchmarks/recognition.py, which learns it where there is none. Each system gives 20,000 samples
+that nothing was learned from: a hundred forecasts, evenly spread over them. How closely a context is followed was
+chosen when the recording was learned, on what it was learned from.
 """
 
 from __future__ import annotations
