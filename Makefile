@@ -8,10 +8,10 @@ demo: .venv/ready
 	$(BIN)/crug demo --out demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -n 2
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-fast: .venv/ready
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
 
 attack: .venv/ready
 	$(BIN)/python tests/attack --write
