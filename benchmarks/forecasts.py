@@ -25,22 +25,27 @@ BEGIN = "<!-- table of forecasts -->"
 COUNT = 100
 
 
-def valid(model: Model, system: System) -> tuple[float, float]:
-    """For how many samples forecasts are valid, in the median: from the last sample, and from a context."""
+def valid(model: Model, system: System) -> np.ndarray:
+    """For how many samples each of the forecasts is valid: from the last sample, and from a context (2, several)."""
     subject = model.subject(system.name)
     network, number = subject.network, subject.number
     x = (generate(system, 0).test - np.asarray(subject.mean)) / np.asarray(subject.std)
     forecasts = Forecasts.of(x, (), count=COUNT)
-    alone, context = (forecasts.valid(network.task_system(number), gain) for gain in (0.0, network.gains[number]))
-    return alone, context
+    return np.stack([forecasts.times(network.task_system(number), gain) for gain in (0.0, network.gains[number])])
+
+
+def shown(times: np.ndarray) -> str:
+    """Their median with its standard error, by drawing them again."""
+    drawn = np.random.default_rng(0).choice(times, (1_000, len(times)))
+    return f"{np.median(times):.0f} ± {np.median(drawn, axis=1).std():.0f}"
 
 
 def table(model: Model) -> str:
     """As Markdown."""
     lines = [f"| system | from the last sample | from {CONTEXT} samples |", "|---|--:|--:|"]
     found = {system.name: valid(model, system) for system in KNOWN}
-    lines += [f"| {name} | {alone:.0f} | {context:.0f} |" for name, (alone, context) in found.items()]
-    middle = np.median(list(found.values()), axis=0)
+    lines += [f"| {name} | {shown(alone)} | {shown(context)} |" for name, (alone, context) in found.items()]
+    middle = np.median(np.median(list(found.values()), axis=2), axis=0)
     return "\n".join([*lines, f"| **median** | **{middle[0]:.0f}** | **{middle[1]:.0f}** |"])
 
 

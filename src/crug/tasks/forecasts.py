@@ -50,9 +50,12 @@ class Forecasts:
 
     def valid(self, system: System, gain: float) -> float:
         """For how many samples forecasts of the system are valid, in the median."""
+        return float(np.median(self.times(system, gain)))
+
+    def times(self, system: System, gain: float) -> np.ndarray:
+        """For how many samples each is valid."""
         found = forecast(system, self.contexts, self.futures.shape[1], gain, self.inputs)
-        times = [valid_time(truth, made, self.std) for truth, made in zip(self.futures, found, strict=True)]
-        return float(np.median(times))
+        return np.array([valid_time(truth, made, self.std) for truth, made in zip(self.futures, found, strict=True)])
 
     def best_gain(self, system: System) -> float:
         """The gain with which forecasts are valid for longest."""
