@@ -37,27 +37,37 @@ class Silent:
     def learned(self, *_: object) -> None: ...
 
 
+LOGGED = 60.0
+"""Seconds between two lines of a log."""
+
+
 class Ticker:
-    """A listener that keeps one line up to date, for scripts and notebooks."""
+    """A listener for scripts and notebooks. It keeps one line up to date, or adds one a minute where lines stay, as in
+    the file of a log."""
 
     def __init__(self, epochs: int):
         self.epochs, self.began = epochs, time.monotonic()
+        self.told, self.lines_stay = self.began, not (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
     def begins(self, task: Task) -> None:
         self.name, self.began = task.name, time.monotonic()
-        print(f"{task.name}: starting", end="", file=sys.stderr, flush=True)
+        self._tell(f"{task.name}: starting")
 
     def chunk(self, phase: Phase, progress: Progress, spent: int) -> None:
-        left = (time.monotonic() - self.began) * max(0.0, self.epochs / max(1, spent) - 1)
+        now = time.monotonic()
+        if self.lines_stay and now < self.told + LOGGED:
+            return
+        left = (now - self.began) * max(0.0, self.epochs / max(1, spent) - 1) / 60
         units = len(progress.block.members)
-        text = (
-            f"\r{self.name}: {phase.kind}, {units} units, loss {progress.loss:.1e}, at most {left / 60:.1f} min left "
-        )
-        print(text, end="", file=sys.stderr, flush=True)
+        self._tell(f"{self.name}: {phase.kind}, {units} units, loss {progress.loss:.1e}, at most {left:.1f} min left")
 
     def learned(self, name: str, learned: Learned, units: dict[str, int]) -> None:
         measures = ", ".join(f"{measure} {value:.2f}" for measure, value in learned.own.measures().items())
-        text = f"\r{name}: {measures}, {sum(units.values())} units"
-        print(f"{text:70s}", file=sys.stderr)
+        self._tell(f"{name}: {measures}, {sum(units.values())} units", last=True)
         if learned.noisy:
             print(f"{name}: {learned.noisy}", file=sys.stderr)
+
+    def _tell(self, text: str, last: bool = False) -> None:
+        self.told = time.monotonic()
+        over = "\n" if last or self.lines_stay else ""
+        print(text if self.lines_stay else f"\r{text:79s}", end=over, file=sys.stderr, flush=True)
