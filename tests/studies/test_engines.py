@@ -22,7 +22,7 @@ from crug.studies.cluster import Cluster
 from crug.studies.pool import Done, Pool
 from crug.studies.records import Shelf
 from crug.studies.reproduce import Desk, carry_out
-from crug.studies.search import BATCH, Plan, Space, open_study, search, table
+from crug.studies.search import BATCH, WORST, Plan, Space, open_study, search, table
 from crug.studies.study import labels
 from crug.studies.wanted import Wanted
 from crug.tasks import gait
@@ -107,21 +107,25 @@ def test_a_worker_ends_with_whoever_started_it(tmp_path):
 
 
 class Pretender:
-    """An engine whose runs cost nothing: their scores follow from their settings. It dies after so many runs."""
+    """An engine whose runs cost nothing: their scores follow from their settings. It dies after so many runs; runs
+    with a strength above `most` fail."""
 
-    def __init__(self, result, last: int | None = None, order: int = 1):
-        self.result, self.last, self.order, self.count = result, last, order, 0
+    def __init__(self, result, last: int | None = None, order: int = 1, most: float = np.inf):
+        self.result, self.last, self.order, self.most, self.count = result, last, order, most, 0
 
     def carry_out(self, wanted):
         for one in list(wanted)[:: self.order]:
             self.count += 1
             if self.last is not None and self.count > self.last:
                 raise KeyboardInterrupt
+            if one.given["strength"] > self.most:
+                yield Done(one, None, "too strong")
+                continue
             score = abs(np.log10(one.given["strength"]) - 2) + 0.01 * one.seed
             settings = one.settings.model_dump(mode="json")
             measures = {"d_stsp": score, "d_h": 0.1}
             row = self.result.tasks[0].model_copy(update={"own": measures, "final": measures})
-            said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 16 - int(score)}
+            said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 10 + int(10 * score)}
             yield Done(one, self.result.model_copy(update={**said, "overall": measures, "completed": True}))
 
 
@@ -160,11 +164,24 @@ def test_an_interrupted_search_ends_as_one_that_was_not(result, tmp_path, last):
 
 
 def test_units_count_where_asked_for_and_hopeless_trials_are_stopped(result, tmp_path):
-    both = found(plan(pareto=True), tmp_path / "pareto", Pretender(result))
-    assert all(len(values) == 2 for *_, values in both)
+    both = sorted(found(plan(48, pareto=True), tmp_path / "pareto", Pretender(result)))
+    close = np.array([score < 0.1 for *_, (score, _) in both])
+    assert close[-16:].sum() > 2 * close[:16].sum()  # what is proposed follows from what was found
     engine = Pretender(result)
     found(plan(16, hopeless=True), tmp_path / "hopeless", engine)
     assert 16 < engine.count < 32
+
+
+def test_runs_that_fail_count_as_the_worst_and_do_not_stop_a_search(result, tmp_path):
+    said = []
+    engine, desk = Pretender(result, most=1e3), Desk(Shelf(tmp_path / "results"), tmp_path)
+    trials = table(search(plan(12), desk, engine, lambda over, done: said.append(done.error)))
+    assert len(trials) == 12
+    assert "too strong" in said
+    assert all((values == [WORST]) == (settings["strength"] > 1e3) for _, settings, values in trials)
+    assert any(values == [WORST] for *_, values in trials)
+    with pytest.raises(CrugError, match=r"all of the first trials failed.*too strong"):
+        found(plan(), tmp_path / "never", Pretender(result, most=0))
 
 
 def test_the_journal_can_be_opened_by_others(result, tmp_path):
@@ -182,6 +199,25 @@ def test_what_cannot_be_searched_is_refused():
     with pytest.raises(CrugError, match="lower end first"):
         Space.of(small(), {"training.lr": (1, 0.1)})
     assert Space.of(small(method="er")).whole == {"every"}
+
+
+def test_only_what_makes_a_difference_is_searched():
+    def asked(**given) -> Wanted:
+        return Wanted(
+            sequence="vlrc",
+            method="crug",
+            seed=0,
+            given={key.replace("__", "."): value for key, value in given.items()},
+        )
+
+    with pytest.raises(CrugError, match="set allocation=price"):
+        Space.of(asked())
+    with pytest.raises(CrugError, match=r"prices\.relu: does nothing by these settings"):
+        Space.of(asked(), {"prices.relu": (1e-4, 1e-2)})
+    assert set(Space.of(asked(allocation="price")).ranges) == {"prices.linear", "prices.relu"}
+    for kind, span in (("l0", (1e-6, 1e-3)), ("l1", (1e-6, 1e-2)), ("l2", (3e-5, 0.3))):
+        assert Space.of(asked(transfer__kind=kind)).ranges == {"transfer.strength": span}
+    assert len(Space.of(asked(allocation="price", transfer__kind="l1")).ranges) == 3
 
 
 def test_a_search_on_the_command_line(tmp_path):
