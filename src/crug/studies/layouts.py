@@ -12,7 +12,6 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from crug.metrics import quartiles
-from crug.metrics.quartiles import Quartiles
 from crug.runs import Result
 from crug.tasks import TASKS
 from crug.tasks.gait import GROUPS, TITLES
@@ -34,8 +33,7 @@ def median(values: Sequence[float], digits: str = ".2f") -> str:
     """Median and quartiles as the paper writes them; of one seed, the value."""
     if len(values) == 1:
         return f"{values[0]:{digits}}" if np.isfinite(values[0]) else "div."
-    found = quartiles(values)
-    return format(found, digits) if isinstance(found, Quartiles) else str(found)
+    return format(quartiles(values), digits)
 
 
 def mean(values: Sequence[float]) -> str:
@@ -83,8 +81,8 @@ def _precise(results: Results) -> str:
 
 
 def _units(results: Results) -> str:
-    whole = [float(r.units) for r in results if r.completed]
-    return median(whole, "g") if whole else ""
+    """A run that ran out of units has used all, which is the worst."""
+    return median([float(r.units if r.completed else r.size) for r in results], "g")
 
 
 def systems(tasks: Sequence[str]) -> list[Column]:
