@@ -181,9 +181,8 @@ def test_units_in_learning_curves_are_the_committed_ones(runs):
     paper._curves(figure, ["van-der-pol", "lorenz"], runs[:1])
     owned = [task.units for task in Result.read(runs[0]).tasks]
     shown = [np.asarray(line.get_ydata()).tolist() for line in figure.axes[2].lines]
-    assert [counts for counts in shown if len(counts) == 3] == [
-        [0, owned[0][kind], owned[0][kind] + owned[1][kind]] for kind in ("linear", "relu")
-    ]
+    committed = [[0, owned[0][kind], owned[0][kind] + owned[1][kind]] for kind in ("linear", "relu")]
+    assert [counts for counts in shown if len(counts) == 3] == committed
 
 
 def test_a_kind_of_transfer_has_the_same_colour_in_both_panels(result, tmp_path):

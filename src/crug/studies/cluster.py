@@ -93,14 +93,14 @@ class Cluster:
 
 def _client(distributed: Any, scheduler: str) -> Any:
     """A client of a scheduler; of one behind TLS, by the certificates that dask's own configuration names."""
-    by_file = Path(scheduler).is_file()
     try:
-        address = json.loads(Path(scheduler).read_text())["address"] if by_file else scheduler
+        file = Path(scheduler)
+        address = str(json.loads(file.read_text()).get("address")) if file.is_file() else scheduler
         security = distributed.Security() if address.startswith("tls") else None
         if security and not (security.tls_ca_file and security.tls_client_cert and security.tls_client_key):
             raise CrugError(f"{address}: takes certificates, and dask knows of none; name {', '.join(CERTIFICATES)}")
         return distributed.Client(address, security=security, set_as_default=False)
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError) as error:
         raise CrugError(
             f"{scheduler}: no scheduler answers there ({error}); start one, as docs/reproduce.md tells"
         ) from None
