@@ -292,4 +292,5 @@ def test_every_record_in_the_repository_can_be_read():
 @pytest.mark.parametrize("page", ["docs/results.md", "README.md"])
 def test_the_tables_of_pages_are_those_of_the_records(page):
     text = (ROOT / page).read_text()
+    assert pages.BLOCK.search(text)
     assert pages.renewed(text, Shelf(ROOT / "results")) == text, "make results renews them"

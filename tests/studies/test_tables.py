@@ -8,6 +8,7 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
 import crug
+from crug.methods import METHODS
 from crug.methods.crug import CrugSettings
 from crug.report import paper, pareto
 from crug.runs import Result
@@ -15,7 +16,8 @@ from crug.studies.grid import Grid
 from crug.studies.records import Shelf
 from crug.studies.reproduce import Desk
 from crug.studies.study import Budget, load
-from crug.studies.tables import grids
+from crug.studies.tables import compact, grids
+from crug.training.settings import flat
 from pretended import SMALL, pretended
 
 
@@ -146,6 +148,47 @@ def test_one_run_stands_once_beside_all_rows_of_the_paper_that_it_is(tmp_path):
     assert ours == [f"every = {n}" + " (selected)" * (n == 2) for n in (2, 5, 4, 6, 3)]
     beside = [one.cells[0] for one in grid.lines[1:5]]
     assert beside == [f"paper, ratio = {ratio}" for ratio in ("0.4434", "0.4052", "0.5180", "0.4475")]
+
+
+def test_the_compact_table_has_the_papers_numbers_beside_ours(result, tmp_path):
+    shelf, study = Shelf(tmp_path), load("DSR_canonical_tasks")
+    filled(shelf, result, study.label, {"EWC": 3.0, PATH: 1.0})
+    grid = compact(study, shelf)
+    rows = {one.cells[0]: one.cells[1:] for one in grid.lines}
+    assert rows["EWC"] == ("3", "3.10+0.05-0.05", "div.", "0.31+0.01-0.01", "div.", "40+0-0", "2000")
+    assert rows[PATH][:3] == ("3", "1.10+0.05-0.05", "")
+    assert rows["ER"][:3] == ("0", "", "10.11+0.66-2.20")
+
+
+def test_one_model_against_several_says_what_its_runs_are(result, tmp_path, monkeypatch):
+    shelf, study = Shelf(tmp_path), load("gait_joint_vs_group")
+    for row in study.parts[0].all_rows(study.label)[:3]:
+        made = pretended(result, row.runs([0])[0])
+        out = {"completed": False, "stopped": "no more"} if row.label == "park" else {}
+        shelf.add(made.model_copy(update=out))
+    monkeypatch.setattr(METHODS["crug"], "edition", 99)
+    grid = grids(study, shelf)[0]
+    assert "joint: 1 (outdated), 4000 epochs a task" in grid.caption
+    assert "park: 1 (1 exhausted) (outdated)" in grid.caption
+    rows = {one.cells[0]: one.cells for one in grid.lines if not one.paper}
+    most = str(study.parts[0].all_rows(study.label)[2].usual.settings.network.M)
+    assert rows["Parkinson"][5] == most
+    assert rows["Huntington"][2] == ""
+
+
+def test_settings_other_than_the_papers_are_named():
+    """The paper's own selected ones are rows of another table."""
+    for row in load("cognitive_tasks").parts[0].all_rows("cognitive_tasks"):
+        tuned = next((p for p in load("hyperparameter_cognitive").parts if p.name == row.method), None)
+        if tuned is None or row.paper is None:
+            continue
+        (theirs,) = (one for one in tuned.all_rows("hyperparameter_cognitive") if one.selected)
+        ours = flat(row.usual.settings.model_dump())
+        for key, value in theirs.settings.items():
+            if not isinstance(value, str) and ours[key] != pytest.approx(value, rel=1e-3):
+                assert key in row.label
+                assert f"{ours[key]:g}" in row.label.replace("1e5", "100000")
+                assert f"{value:g}"[:4] in row.label
 
 
 def test_what_is_searched_is_what_the_table_says(tmp_path):

@@ -95,6 +95,23 @@ def _grid(study: Study, part: Part, shelf: Shelf, budget: Budget | None, brief: 
     return Grid(title, headings, (*lines, *_floors(rows, columns)), _caption(part, rows))
 
 
+def compact(study: Study, shelf: Shelf) -> Grid:
+    """The first table of a study, of systems, in a few columns: the paper's numbers stand beside ours."""
+    part = study.parts[0]
+    rows = [stored(row, shelf) for row in part.all_rows(study.label)]
+    columns = {column.name: column for column in layouts.systems(tasks_of(part))}
+    lines = []
+    for one in rows:
+        ours = {name: columns[name].text(one.results) if one.records else "" for name in ("D_stsp", "D_H", "units")}
+        paper = {} if one.row.paper is None else _published_row(study, part, one.row)
+        beside = [cell for name in ("D_stsp", "D_H") for cell in (ours[name], paper.get(name, ""))]
+        label = one.row.label + (f" ({one.mark})" if one.mark else "")
+        lines.append(Line((label, _runs(one), *beside, ours["units"], str(one.epochs) if one.records else "")))
+    headings = ("", "runs", "D_stsp, worst", "paper", "D_H, worst", "paper", "units", "epochs")
+    said = f"The worst of the tasks at the end. {READ['systems'].partition('; ')[2]}."
+    return Grid(f"{study.title}: {part.title}", headings, tuple(lines), said)
+
+
 def tasks_of(part: Part) -> tuple[str, ...]:
     """The tasks of a part, in the order of its own sequence."""
     return SEQUENCES[part.sequence]
@@ -124,17 +141,20 @@ def _runs(one: Stored) -> str:
 
 
 def _paper(study: Study, part: Part, row: Row, columns: Sequence[layouts.Column]) -> Line:
-    lines = published.table(study.label, part.name)
-    if row.tried:
-        found = lines[int(row.paper or 0)]
-    else:
-        first = next(iter(lines[0]))
-        found = next(line for line in lines if line[first] == row.paper)
+    found = _published_row(study, part, row)
     group = found.get("group", "")
     cells = [found.get(c.name, found["D_stsp"] if group and c.name == group else "") for c in columns]
     cells = ["" if cell == published.NOTHING else cell for cell in cells]
     label = "paper" + (f", {row.said}" if row.said else "")
     return Line((label, found.get("completed", ""), *cells, "", ""), paper=True)
+
+
+def _published_row(study: Study, part: Part, row: Row) -> dict[str, str]:
+    lines = published.table(study.label, part.name)
+    if row.tried:
+        return lines[int(row.paper or 0)]
+    first = next(iter(lines[0]))
+    return next(line for line in lines if line[first] == row.paper)
 
 
 def _floors(rows: Sequence[Stored], columns: Sequence[layouts.Column]) -> list[Line]:
@@ -198,24 +218,16 @@ def _ranges(title: str) -> Grid:
 
 def _versus(title: str, rows: Sequence[Stored]) -> Grid:
     """One model for all subjects against one for every group."""
-    joint, apart = rows[0].results, {one.row.label: one.results for one in rows[1:]}
     headings = ("group", "joint", "by group", "p", "units joint", "units by group", "p")
-    lines: list[Line] = []
     paper = {line["group"]: line for line in published.table("gait_joint_vs_group")}
-    everyone: list[list[float]] = [[], []]
-    units: list[list[list[float]]] = [[], []]
-    for group in GROUPS:
-        sides = [layouts.subjects(joint, group), layouts.subjects(apart[group])]
-        owned = [_owned(joint, group), _owned(apart[group], group)]
-        everyone = [one + more for one, more in zip(everyone, sides, strict=True)]
-        units = [[*one, more] for one, more in zip(units, owned, strict=True)]
-        lines += [_beside(TITLES[group], sides, owned), _published(paper[group])]
-    together = [[float(sum(seed)) for seed in zip(*side, strict=False)] for side in units]
-    lines += [_beside("all", everyone, together), _published(paper["all"])]
-    counts = ", ".join(f"{_counted(one)} of {one.row.label}" for one in rows)
+    found = layouts.versus(rows[0].results, {one.row.label: one.results for one in rows[1:]})
+    lines: list[Line] = []
+    for group, cells in found.items():
+        lines += [Line((TITLES.get(group, group), *cells)), _published(paper[group])]
+    counts = ", ".join(f"{one.row.label}: {_counted(one)}" for one in rows)
     caption = (
         "D_stsp over subjects and seeds, units over seeds: median +upper -lower quartile; a run that ran out of units "
-        f"counts as the worst and as all units; p: Mann-Whitney; {counts}."
+        f"counts as the worst and as all units; p: Mann-Whitney; runs: {counts}."
     )
     return Grid(title, headings, tuple(lines), caption)
 
@@ -226,24 +238,9 @@ def _counted(one: Stored) -> str:
     return _runs(one) + (f" ({one.mark})" if one.mark else "") + epochs
 
 
-def _owned(results: Sequence[Result], group: str) -> list[float]:
-    def units(result: Result) -> int:
-        own = sum(row.size for row in result.tasks if row.name.startswith(group))
-        return own if result.completed else result.size
-
-    return [float(units(result)) for result in results]
-
-
-def _beside(label: str, sides: list[list[float]], units: list[list[float]]) -> Line:
-    cells = []
-    for pair, digits in ((sides, ".2f"), (units, "g")):
-        cells += [layouts.median(side, digits) if side else "" for side in pair] + [layouts.p_value(*pair)]
-    return Line((label, *cells))
-
-
 def _published(line: dict[str, str]) -> Line:
     names = ("joint", "groups", "p", "units joint", "units groups", "p units")
     return Line(("paper", *(line[name] for name in names)), paper=True)
 
 
-__all__ = ["Stored", "floor", "grids", "stored"]
+__all__ = ["Stored", "compact", "floor", "grids", "stored"]
