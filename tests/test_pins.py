@@ -25,7 +25,6 @@ from typer.testing import CliRunner
 import crug
 from crug.cli import app
 from crug.runs import Result
-from crug.studies.records import edition_of
 
 PINS = Path(__file__).with_name("pins.json")
 ELSEWHERE = 0.25
@@ -76,7 +75,7 @@ def of_run(line: str, folder: Path):
     rows = json.loads((folder / "result.json").read_text())["tasks"]
     names = ("d_stsp", "d_h", "accuracy")
     scores = [{n: row[when][n] for n in names if n in row[when]} for row in rows for when in ("own", "final")]
-    editions = list(edition_of(Result.read(folder)))
+    editions = list(Result.read(folder).plan.edition)
     return {**pin(load_file(folder / "network.safetensors"), scores), "edition": editions}
 
 

@@ -119,10 +119,11 @@ def test_result_has_its_schema_and_the_history_its_curve(finished):
     stored = json.loads((folder / "result.json").read_text())
     measured, how = (
         ("tasks", "overall", "units", "shared", "memory_bytes", "matrix"),
-        ("completed", "seconds", "stopped"),
+        ("completed", "seconds", "stopped", "origin"),
     )
     assert set(stored) == {"plan", "settings", *measured, *how, "sha256"}
     assert set(stored["plan"]) == {"sequence", "tasks", "method", "seed", "source"}
+    assert set(stored["origin"]) == {"version", "edition", "machine"}
     assert (stored["plan"]["tasks"], stored["settings"]["epochs"]) == (list(TASKS), 20)
     assert (stored["matrix"], stored["stopped"]) == ([], None)
     assert stored["tasks"][0]["name"] == "van-der-pol"

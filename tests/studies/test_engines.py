@@ -7,7 +7,6 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,37 +14,18 @@ from typer.testing import CliRunner
 
 from crug.cli import app
 from crug.errors import CrugError
-from crug.model import load
 from crug.runs import Result
 from crug.studies import worker
-from crug.studies.cluster import Cluster
 from crug.studies.pool import Done, Pool
 from crug.studies.records import Shelf
 from crug.studies.reproduce import Desk, carry_out
-from crug.studies.search import BATCH, Plan, Space, open_study, search, table
+from crug.studies.search import BATCH, WORST, Space, open_study, search, table
 from crug.studies.study import labels
 from crug.studies.wanted import Wanted
 from crug.tasks import gait
-from waves import wave
+from pretended import SMALL, found, kept, plan, quiet, small, until
 
 GAITNDD = Path(__file__).parents[3] / "shared" / "gaitndd"
-SMALL: dict[str, Any] = {"epochs": 2, "network.M": 16, "network.P": 8}
-
-
-def small(seed: int = 0, method: str = "naive", **more: Any) -> Wanted:
-    return Wanted(sequence=("van-der-pol",), method=method, seed=seed, given={**SMALL, **more})
-
-
-def quiet(*_: object) -> None: ...
-
-
-def kept(folder: Path) -> dict[str, object]:
-    """What records say of runs, but for how long they took."""
-    found = {}
-    for record in Shelf(folder).records:
-        said = record.result.model_dump()
-        found[record.place] = {key: value for key, value in said.items() if key != "seconds"}
-    return found
 
 
 def test_a_pool_carries_out_all_runs_and_says_what_failed(tmp_path):
@@ -91,6 +71,24 @@ def _workers() -> list[int]:
     return found
 
 
+def test_two_workers_halve_the_time_and_who_waits_for_them_computes_nothing(result, tmp_path, monkeypatch):
+    """Eight equal runs; each is a process that takes a while."""
+
+    def one_run(wanted: Wanted, folder: Path, begun: object = None) -> Result:
+        subprocess.run([sys.executable, "-I", "-S", "-c", "import time; time.sleep(0.5)"], check=True)
+        return result
+
+    monkeypatch.setattr("crug.studies.pool.one_run", one_run)
+    took, computed = [], []
+    for workers in (1, 2):
+        began = time.perf_counter(), time.process_time()
+        assert len(list(Pool(tmp_path, workers).carry_out([small(seed) for seed in range(8)]))) == 8
+        took.append(time.perf_counter() - began[0])
+        computed.append(time.process_time() - began[1])
+    assert took[1] <= 0.6 * took[0]
+    assert max(computed) < 0.05 * took[1]
+
+
 def test_a_worker_ends_with_whoever_started_it(tmp_path):
     command = [sys.executable, "-m", "crug.studies.worker", str(tmp_path / "run")]
     with subprocess.Popen(command, stdin=subprocess.PIPE, text=True) as process:
@@ -107,21 +105,27 @@ def test_a_worker_ends_with_whoever_started_it(tmp_path):
 
 
 class Pretender:
-    """An engine whose runs cost nothing: their scores follow from their settings. It dies after so many runs."""
+    """An engine whose runs cost nothing: their scores follow from their settings. It dies after so many runs; runs
+    with a strength above `most` fail."""
 
-    def __init__(self, result, last: int | None = None, order: int = 1):
-        self.result, self.last, self.order, self.count = result, last, order, 0
+    at_once = 1
+
+    def __init__(self, result, last: int | None = None, order: int = 1, most: float = np.inf):
+        self.result, self.last, self.order, self.most, self.count = result, last, order, most, 0
 
     def carry_out(self, wanted):
         for one in list(wanted)[:: self.order]:
             self.count += 1
             if self.last is not None and self.count > self.last:
                 raise KeyboardInterrupt
+            if one.given["strength"] > self.most:
+                yield Done(one, None, "too strong")
+                continue
             score = abs(np.log10(one.given["strength"]) - 2) + 0.01 * one.seed
             settings = one.settings.model_dump(mode="json")
             measures = {"d_stsp": score, "d_h": 0.1}
             row = self.result.tasks[0].model_copy(update={"own": measures, "final": measures})
-            said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 16 - int(score)}
+            said = {"plan": one.plan, "settings": settings, "tasks": [row], "units": 10 + int(10 * score)}
             yield Done(one, self.result.model_copy(update={**said, "overall": measures, "completed": True}))
 
 
@@ -130,15 +134,6 @@ def result(tmp_path_factory):
     (done,) = Pool(tmp_path_factory.mktemp("runs"), 1).carry_out([small()])
     assert done.result is not None
     return done.result
-
-
-def plan(trials: int = 10, **more) -> Plan:
-    wanted = small(method="ewc")
-    return Plan(wanted, Space.of(wanted), trials, 2, **more)
-
-
-def found(what: Plan, folder: Path, engine) -> list:
-    return table(search(what, Desk(Shelf(folder / "results"), folder), engine, quiet))
 
 
 def test_a_search_finds_what_is_good_and_does_not_depend_on_the_order_of_runs(result, tmp_path):
@@ -160,11 +155,24 @@ def test_an_interrupted_search_ends_as_one_that_was_not(result, tmp_path, last):
 
 
 def test_units_count_where_asked_for_and_hopeless_trials_are_stopped(result, tmp_path):
-    both = found(plan(pareto=True), tmp_path / "pareto", Pretender(result))
-    assert all(len(values) == 2 for *_, values in both)
+    both = sorted(found(plan(48, pareto=True), tmp_path / "pareto", Pretender(result)))
+    close = np.array([score < 0.1 for *_, (score, _) in both])
+    assert close[-16:].sum() > 2 * close[:16].sum()  # what is proposed follows from what was found
     engine = Pretender(result)
     found(plan(16, hopeless=True), tmp_path / "hopeless", engine)
     assert 16 < engine.count < 32
+
+
+def test_runs_that_fail_count_as_the_worst_and_do_not_stop_a_search(result, tmp_path):
+    said = []
+    engine, desk = Pretender(result, most=1e3), Desk(Shelf(tmp_path / "results"), tmp_path)
+    trials = table(search(plan(12), desk, engine, lambda over, done: said.append(done.error)))
+    assert len(trials) == 12
+    assert "too strong" in said
+    assert all((values == [WORST]) == (settings["strength"] > 1e3) for _, settings, values in trials)
+    assert any(values == [WORST] for *_, values in trials)
+    with pytest.raises(CrugError, match=r"all of the first trials failed.*too strong"):
+        found(plan(), tmp_path / "never", Pretender(result, most=0))
 
 
 def test_the_journal_can_be_opened_by_others(result, tmp_path):
@@ -184,6 +192,25 @@ def test_what_cannot_be_searched_is_refused():
     assert Space.of(small(method="er")).whole == {"every"}
 
 
+def test_only_what_makes_a_difference_is_searched():
+    def asked(**given) -> Wanted:
+        return Wanted(
+            sequence="vlrc",
+            method="crug",
+            seed=0,
+            given={key.replace("__", "."): value for key, value in given.items()},
+        )
+
+    with pytest.raises(CrugError, match="set allocation=price"):
+        Space.of(asked())
+    with pytest.raises(CrugError, match=r"prices\.relu: does nothing by these settings"):
+        Space.of(asked(), {"prices.relu": (1e-4, 1e-2)})
+    assert set(Space.of(asked(allocation="price")).ranges) == {"prices.linear", "prices.relu"}
+    for kind, span in (("l0", (1e-6, 1e-3)), ("l1", (1e-6, 1e-2)), ("l2", (3e-5, 0.3))):
+        assert Space.of(asked(transfer__kind=kind)).ranges == {"transfer.strength": span}
+    assert len(Space.of(asked(allocation="price", transfer__kind="l1")).ranges) == 3
+
+
 def test_a_search_on_the_command_line(tmp_path):
     asked = (
         "van-der-pol --trials 2 --seeds 1 --epochs 2 --set network.M=16 --set network.P=8 --range training.lr=1e-4:1e-2"
@@ -195,92 +222,6 @@ def test_a_search_on_the_command_line(tmp_path):
     assert len(kept(tmp_path / "results")) == 2
     wrong = CliRunner().invoke(app, [*words, "--range", "training.lr"])
     assert isinstance(wrong.exception, CrugError)
-
-
-# a cluster
-
-
-def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
-    with open(folder / f"log-{time.monotonic_ns()}", "wb") as log:
-        command = [sys.executable, "-m", f"distributed.cli.{words[0]}", *words[1:]]
-        return subprocess.Popen(command, stdout=log, stderr=log)
-
-
-@pytest.fixture
-def cluster(tmp_path):
-    """A scheduler and two workers, as a user starts them."""
-    file = tmp_path / "scheduler.json"
-    common = ("--scheduler-file", str(file))
-    scheduler = start(tmp_path, "dask_scheduler", *common, "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    options = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(tmp_path / "scratch"))
-    workers = [start(tmp_path, "dask_worker", *common, *options) for _ in range(2)]
-    yield file, workers
-    for process in (*workers, scheduler):
-        process.kill()
-        process.wait()
-
-
-COORDINATOR = """
-import sys
-from pathlib import Path
-from test_engines import plan, quiet
-from crug.runs import Result
-from crug.studies import worker
-from crug.studies.cluster import Cluster
-from crug.studies.records import Shelf
-from crug.studies.reproduce import Desk
-from crug.studies.search import search
-folder = Path(sys.argv[2])
-search(plan(6), Desk(Shelf(folder / "results"), folder), Cluster(sys.argv[1], folder / "runs"), quiet)
-"""
-
-
-@pytest.mark.slow
-def test_a_cluster_that_loses_a_worker_and_its_coordinator_ends_as_the_pool(cluster, tmp_path):
-    file, workers = cluster
-    place = tmp_path / "cluster"
-    env = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parent), str(Path(__file__).parents[1]), *sys.path]),
-    }
-    command = [sys.executable, "-c", COORDINATOR, str(file), str(place)]
-    with subprocess.Popen(command, env=env) as coordinator:
-        _until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 2, coordinator)
-        workers[0].kill()
-        _until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 5, coordinator)
-        coordinator.kill()
-    assert subprocess.run(command, env=env, timeout=300).returncode == 0
-    assert found(plan(6), tmp_path / "pool", Pool(tmp_path / "pool", 2)) == table(open_study(plan(6), place))
-    assert kept(place / "results") == kept(tmp_path / "pool" / "results")
-
-
-@pytest.mark.slow
-def test_recordings_learned_on_a_cluster_are_those_of_one_worker(cluster, tmp_path):
-    file, workers = cluster
-    names = []
-    for k in range(3):
-        names.append(str(tmp_path / f"r{k}.npy"))
-        np.save(names[-1], wave(2, 1 + 0.3 * k, 400))
-    few = ["--epochs", "2", "--units", "6", "--size", "60"]
-    for lab, more in (("one.crug", []), ("all.crug", ["--cluster", str(file)])):
-        done = CliRunner().invoke(app, ["learn", str(tmp_path / lab), *names, *few, *more])
-        assert done.exit_code == 0, (done.output, done.exception)
-        workers[0].kill()
-    one, other = ([kept.content() for kept in load(tmp_path / lab).kept] for lab in ("one.crug", "all.crug"))
-    assert one == other
-
-
-def _until(there, process: subprocess.Popen[bytes], seconds: float = 240) -> None:
-    end = time.monotonic() + seconds
-    while not there():
-        assert process.poll() is None, "it has ended"
-        assert time.monotonic() < end
-        time.sleep(0.1)
-
-
-def test_no_scheduler_is_an_error_that_says_how_to_start_one(tmp_path):
-    with pytest.raises(CrugError, match=r"start one, as docs/reproduce\.md"):
-        list(Cluster("tcp://127.0.0.1:1", tmp_path).carry_out([small()]))
 
 
 # all of the paper
@@ -317,12 +258,15 @@ def test_killed_again_and_again_it_writes_the_same_table(tmp_path):
         folders = ["--results", place / "results", "--runs", place / "runs", "--out", place / "out"]
         return [sys.executable, "-m", "crug", *words, *map(str, folders)]
 
-    for number in range(5):
+    for number in range(5):  # once right at the beginning, then with one more task learned each time, of eight
         with subprocess.Popen(command(tmp_path / "killed"), start_new_session=True) as process:
-            time.sleep(4 + 1.7 * number)
+            done = "runs/*/*/*/tasks/*/task.json"
+            until(lambda: len(list((tmp_path / "killed").glob(done))) >= number, process)  # noqa: B023
+            assert process.poll() is None
             os.killpg(process.pid, signal.SIGKILL)
     for place in ("killed", "whole"):
         assert subprocess.run(command(tmp_path / place), timeout=400).returncode == 0
-    one, other = ((tmp_path / place / "out" / "replay_DSR.md").read_bytes() for place in ("killed", "whole"))
-    assert one == other
+    for ending in ("md", "tex", "csv"):
+        one, other = ((tmp_path / place / "out" / f"replay_DSR.{ending}").read_bytes() for place in ("killed", "whole"))
+        assert one == other
     assert kept(tmp_path / "killed" / "results") == kept(tmp_path / "whole" / "results")

@@ -3,10 +3,10 @@
 import csv
 import io
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 from typer.testing import CliRunner
 
@@ -14,40 +14,25 @@ import crug
 from crug.cli import app
 from crug.errors import CrugError
 from crug.report.paper import FIGURES
-from crug.runs import Result
+from crug.runs import Result, store
 from crug.runs.plan import Plan
-from crug.studies import layouts, pages, published
+from crug.runs.proof import machine
+from crug.studies import layouts, pages, published, worker
 from crug.studies import study as studies
 from crug.studies.grid import Grid, Line
-from crug.studies.records import Record, Shelf
-from crug.studies.reproduce import Desk, budget_of, seeds_of, stock
+from crug.studies.records import Record, Shelf, collect
+from crug.studies.reproduce import Desk, budget_of, expected, seeds_of, stock, there
 from crug.studies.study import FULL, Budget, labels, load, settings_known
 from crug.studies.tables import grids
 from crug.studies.wanted import Wanted
+from pretended import SMALL, pretended, small
 
 ROOT = Path(__file__).parents[2]
-SMALL: dict[str, Any] = {"epochs": 2, "network.M": 16, "network.P": 8}
-
-
-def small(seed: int = 0, **more: Any) -> Wanted:
-    return Wanted(sequence=("van-der-pol",), method="naive", seed=seed, given={**SMALL, **more})
 
 
 @pytest.fixture(scope="module")
 def result() -> Result:
     return crug.run(["van-der-pol"], "naive", 0, **SMALL)
-
-
-def pretended(result: Result, wanted: Wanted, number: float = 1.0) -> Result:
-    """The result of another run, made up of one that there is."""
-    plan, settings = wanted.plan, wanted.settings.model_dump(mode="json")
-    row = result.tasks[0]
-    values = {"d_stsp": number, "d_stsp_30": number, "d_h": 0.1 * number, "accuracy": 1 / (1 + number), "valid": 10.0}
-    row = row.model_copy(update={"own": values, "final": values, "noisy": {}, "errors": {}})
-    rows = [row.model_copy(update={"name": name}) for name in plan.tasks]
-    overall = {name: values[name] for name in values}
-    known = {"plan": plan, "settings": settings, "tasks": rows, "overall": overall, "units": 40, "shared": False}
-    return result.model_copy(update=known)
 
 
 # what there is
@@ -104,7 +89,7 @@ def test_a_file_that_is_no_study_is_named(tmp_path):
 def test_budgets_and_seeds():
     assert budget_of("paper") == FULL
     assert budget_of("25%") == Budget(0.25)
-    assert budget_of("500") == Budget(0.25)
+    assert budget_of("500") == Budget(epochs=500)
     assert budget_of("toy").toy
     assert seeds_of("0,2,5-7") == [0, 2, 5, 6, 7]
     for wrong in ("", "a lot", "-5%", "0", "1e9"):
@@ -116,6 +101,8 @@ def test_budgets_and_seeds():
     row = next(row for _, row in load("EWC_DSR_optuna").rows())
     assert row.runs([3], Budget(0.25))[0].settings.epochs == 500
     assert "epochs" not in row.runs([3])[0].given
+    for label in ("DSR_canonical_tasks", "cognitive_tasks"):  # whose rows have other epochs by default
+        assert {one.settings.epochs for one in load(label).runs(budget_of("500"))} == {500}
 
 
 # records
@@ -136,9 +123,64 @@ def test_a_record_is_found_by_what_it_is_of(result, tmp_path):
 def test_a_record_of_an_earlier_edition_is_marked(result, tmp_path, monkeypatch):
     shelf = Shelf(tmp_path)
     shelf.add(result)
-    assert all(record.current for record in shelf.records)
+    assert not any(record.mark for record in shelf.records)
     monkeypatch.setattr(crug.methods.METHODS["naive"], "edition", 99)
-    assert not any(record.current for record in Shelf(tmp_path).records)
+    assert all(record.mark == "outdated" for record in Shelf(tmp_path).records)
+
+
+def test_a_setting_that_a_record_does_not_name_had_its_default(result, tmp_path):
+    usual = Wanted(sequence="vlrc", method="crug", seed=0)
+    made = pretended(result, usual)
+    early = {key: value for key, value in made.settings.items() if key not in ("precision", "path")}
+    shelf = Shelf(tmp_path)
+    shelf.add(made.model_copy(update={"settings": early}))
+    assert shelf.find(usual) is not None
+    for other in ({"precision": "high"}, {"path.tolerance": 0.5}, {"precision": "high", "path.start": 32}):
+        assert shelf.find(usual.model_copy(update={"given": other})) is None
+
+
+def test_a_record_says_what_made_the_run_when_it_began(tmp_path, monkeypatch):
+    crug.run(["van-der-pol"], "naive", 0, tmp_path / "run", **SMALL)
+    shelf = Shelf(tmp_path / "kept")
+    monkeypatch.setattr(crug.methods.METHODS["naive"], "edition", 99)
+    monkeypatch.setattr("crug.runs.sequence.machine", lambda: "another")
+    collect([tmp_path / "run"], shelf)
+    assert shelf.records[0].edition == (1, 1)
+    assert shelf.records[0].machine == machine()
+    assert shelf.records[0].mark == "outdated"
+
+
+def test_of_a_folder_that_does_not_say_what_made_it_nothing_is_claimed(tmp_path):
+    folder = tmp_path / "run"
+    crug.run(["van-der-pol"], "naive", 0, folder, **SMALL)
+    for file, names in ((folder / "config.json", ("edition", "machine")), (folder / "result.json", ("origin",))):
+        stored = json.loads(file.read_text())
+        file.write_text(json.dumps({key: value for key, value in stored.items() if key not in (*names, "sha256")}))
+    shelf = Shelf(tmp_path / "kept")
+    collect([folder], shelf)
+    (record,) = shelf.records
+    assert (record.edition, record.machine, record.mark) == (None, None, "edition not recorded")
+
+
+def test_what_an_earlier_edition_made_is_made_anew(tmp_path, monkeypatch):
+    desk, folder = Desk(Shelf(tmp_path / "kept"), tmp_path), tmp_path / small().place
+    desk.shelf.add(worker.carry_out(small(), folder))
+    assert there(small(), desk, networks=True)
+    monkeypatch.setattr(crug.methods.METHODS["naive"], "edition", 99)
+    assert not there(small(), desk, networks=False)
+    desk.shelf.add(worker.carry_out(small(), folder))
+    assert there(small(), desk, networks=True)
+
+
+def test_a_worker_waits_for_whoever_works_on_its_run(tmp_path):
+    folder = tmp_path / "run"
+    folder.mkdir()
+    with ThreadPoolExecutor() as threads:
+        with store.alone(folder):
+            waiting = threads.submit(worker.carry_out, small(), folder)
+            time.sleep(0.5)
+            assert not waiting.done()
+        assert waiting.result(60).completed
 
 
 def test_a_damaged_record_is_named(result, tmp_path):
@@ -159,46 +201,25 @@ def test_what_is_missing_and_how_long_it_takes(result, tmp_path):
         desk.shelf.add(pretended(result, wanted).model_copy(update={"seconds": 60.0}))
     rest = stock(study, desk, [0])
     assert len(rest.missing) == 8
-    assert rest.seconds is None or rest.seconds > 0
-    assert stock(load("BLGF_DSR_tasks"), desk).missing  # it needs networks
+    one = rest.missing[0]
+    desk.shelf.add(pretended(result, one.model_copy(update={"seed": 7})).model_copy(update={"seconds": 30.0}))
+    assert expected(found.wanted[0], desk.shelf) == 60
+    assert expected(one, desk.shelf) in (30, 60)
 
 
-# tables
+def test_networks_are_asked_for_only_where_they_are_drawn(result, tmp_path):
+    """Records are enough for panels of accuracies and for the points of fronts."""
+    desk = Desk(Shelf(tmp_path), tmp_path / "runs")
+    for label, drawn in (("CRUG_results", {"vlrc"}), ("DSR_task_pareto_fronts", {"vlrc", "lorenz-family"})):
+        study = load(label)
+        for wanted in study.runs(FULL, [0]):
+            desk.shelf.add(pretended(result, wanted))
+        missing = stock(study, desk, [0]).missing
+        assert {one.sequence for one in missing} == drawn
+        assert {one.given.get("transfer.kind") for one in missing} == ({"l2"} if len(drawn) == 2 else {None})
 
 
-def test_cells_are_medians_and_quartiles_with_the_worst_for_failures(result, tmp_path):
-    shelf, study = Shelf(tmp_path), load("XdG_DSR")
-    row = study.parts[0].all_rows(study.label)[0]
-    for seed, number in enumerate((1.0, 2.0, 3.0, np.inf)):
-        shelf.add(pretended(result, row.runs([seed])[0], number))
-    grid = grids(study, shelf)[0]
-    ours, paper = grid.lines[:2]
-    assert ours.cells[1] == "4 (1 divergent)"
-    assert ours.cells[grid.headings.index("D_stsp, worst")] == "2.50†-0.75"
-    assert paper.paper
-    assert paper.cells[grid.headings.index("Lorenz-63")] == "0.37+0.07-0.15 -> 14.54+0.26-0.33"
-
-
-def test_the_largest_budget_that_is_stored_is_shown(result, tmp_path):
-    shelf, study = Shelf(tmp_path), load("XdG_DSR")
-    row = study.parts[0].all_rows(study.label)[0]
-    for share in (0.05, 0.25):
-        shelf.add(pretended(result, row.runs([0], Budget(share))[0], share))
-    assert grids(study, shelf)[0].lines[0].cells[-1] == "500"
-    assert grids(study, shelf, Budget(0.05))[0].lines[0].cells[-1] == "100"
-
-
-def test_gait_joint_and_by_group(result, tmp_path):
-    shelf, study = Shelf(tmp_path), load("gait_joint_vs_group")
-    for row in study.parts[0].all_rows(study.label):
-        for seed in range(3):
-            number = (1.0 if row.label == "joint" else 2.0) + seed / 10
-            shelf.add(pretended(result, row.runs([seed])[0], number))
-    (grid,) = grids(study, shelf)
-    control = grid.lines[0].cells
-    assert control[1:3] == ("1.10+0.10-0.10", "2.10+0.10-0.10")
-    assert float(control[3]) < 0.01
-    assert [line.cells[0] for line in grid.lines if not line.paper][-1] == "all"
+# pages
 
 
 def test_a_table_as_markdown_latex_and_csv():
@@ -232,6 +253,22 @@ def test_a_page_is_renewed_between_its_marks(tmp_path):
 # the command line
 
 
+def test_what_fails_stops_neither_the_table_nor_the_next_one(result, tmp_path, monkeypatch):
+    def one_run(wanted: Wanted, folder: Path, begun: object = None) -> Result:
+        if wanted.method == "xdg":
+            raise CrugError("broken")
+        return pretended(result, wanted)
+
+    monkeypatch.setattr("crug.studies.pool.one_run", one_run)
+    words = ["reproduce", "CRUG_results", "XdG_DSR", "task_order", "--budget", "toy", "--out", str(tmp_path)]
+    words += ["--results", str(tmp_path / "results"), "--runs", str(tmp_path / "runs")]
+    done = CliRunner().invoke(app, words)
+    assert isinstance(done.exception, CrugError)
+    for said in ("CRUG_results: no run of it", "XdG_DSR: 2 of 2 runs failed"):
+        assert said in str(done.exception)
+    assert {file.stem for file in tmp_path.glob("*.md")} == {"XdG_DSR", "task_order"}
+
+
 def test_the_list_says_what_there_is(tmp_path):
     done = CliRunner().invoke(app, ["reproduce", "--list", "--results", str(tmp_path), "--runs", str(tmp_path)])
     assert done.exit_code == 0, done.output
@@ -255,4 +292,5 @@ def test_every_record_in_the_repository_can_be_read():
 @pytest.mark.parametrize("page", ["docs/results.md", "README.md"])
 def test_the_tables_of_pages_are_those_of_the_records(page):
     text = (ROOT / page).read_text()
+    assert pages.BLOCK.search(text)
     assert pages.renewed(text, Shelf(ROOT / "results")) == text, "make results renews them"

@@ -14,9 +14,10 @@ from crug.errors import CrugError
 from crug.methods import find
 from crug.metrics import MixtureReference, quartiles
 from crug.report.figures import drawn
-from crug.report.gait import by_group, forgetting, joint_against_groups
+from crug.report.gait import by_group, joint_against_groups
 from crug.runs.plan import Plan
 from crug.runs.result import Result, TaskResult
+from crug.studies.layouts import forgetting
 from crug.tasks import SEQUENCES, gait
 
 REAL = Path(__file__).parents[3] / "shared" / "gaitndd"

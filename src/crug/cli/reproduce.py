@@ -58,10 +58,19 @@ def reproduce(
     if data:
         gait.adopt(data)
     wanted = [studies.load(name) for name in (studies.labels() if names == ["all"] else names)]
+    errors: list[CrugError] = []
     for study in wanted:
-        if not draw_only:
-            _run(study, desk, stock(study, desk, chosen), engine(workers, scheduler, runs))
-        _write(study, desk, out)
+        try:
+            if not draw_only:
+                _run(study, desk, stock(study, desk, chosen), engine(workers, scheduler, runs))
+        except CrugError as error:
+            errors.append(error)
+        try:  # what is there is written, whatever has failed
+            _write(study, desk, out)
+        except CrugError as error:
+            errors.append(error)
+    if errors:
+        raise CrugError("\n".join(error.on_the_command_line for error in errors))
 
 
 def _list(desk: Desk, seeds: Sequence[int] | None) -> None:
@@ -86,15 +95,21 @@ def _run(study: Study, desk: Desk, found: Stock, by: Engine) -> None:
         TextColumn("{task.fields[text]}"),
         console=console,
     )
-    over, failures = 0, 0
+    over, failures, at_once = 0, 0, by.at_once
     with bar:
-        id_ = bar.add_task(study.label, total=len(found.missing), text=f"{len(found.missing)} runs to make")
+
+        def running(over: int) -> int:
+            return min(at_once, len(found.missing) - over)
+
+        text = f"{len(found.missing)} runs to make, {running(0)} running"
+        id_ = bar.add_task(study.label, total=len(found.missing), text=text)
 
         def tell(done: Done) -> None:
             nonlocal over, failures
             over, failures = over + 1, failures + (done.result is None)
             left = (time.monotonic() - began) / over * (len(found.missing) - over)
-            text = f"{over}/{len(found.missing)} runs, {failures} failed, about {left / 60:.0f} min left"
+            text = f"{over}/{len(found.missing)} runs, {running(over)} running, {failures} failed"
+            text += f", about {left / 60:.0f} min left"
             bar.update(id_, completed=over, text=text)
             if done.result is None:
                 say(f"{done.wanted.place}: failed: {done.error}")

@@ -67,8 +67,8 @@ def search(
     desk = Desk(Shelf(out / "results"), out)
 
     def tell(over: int, done: Done) -> None:
-        assert done.result is not None
-        say(f"{over} of {trials} trials; {done.wanted.place}: {_short(done.result.overall)}")
+        said = f"failed, counts as the worst: {done.error}" if done.result is None else _short(done.result.overall)
+        say(f"{over} of {trials} trials; {done.wanted.place}: {said}")
 
     try:
         found = table(carry_out(plan, desk, engine(workers, scheduler, out), tell))

@@ -1,7 +1,8 @@
 """Other programs on the same data: an echo-state network (reservoirpy) and sparse regression of equations (pysindy).
 
-Each is searched fairly: twenty candidates, compared by the very score that compares our own networks, on the training
-part. What is searched:
+Each is searched: twenty candidates, compared on the training part by the measures that compare checkpoints of our own
+networks, D_stsp and D_H. Their rollouts are five, as in our own first look, and as long as the recording, but not
+longer than a spectrum needs; those by which programs are compared in the end may be longer. What is searched:
 
 - echo state: 500 units; spectral radius 0.1 to 1.5, leak 0.1 to 1, input scaling and bias 0.05 to 1 and ridge 1e-9 to
   1e-4, all drawn uniformly in their logarithms;

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from rich.table import Table
 
-from crug.field.benchmarks import BENCHMARKS, Benchmark
+from crug.field.benchmarks import BENCHMARKS, EQUATIONS, Benchmark
 from crug.field.protocols import Measured
 from crug.field.scores import Scored
 from crug.report.terminal import new_table
@@ -25,7 +25,7 @@ def offered() -> Table:
 def scores(scored: Sequence[Scored]) -> Table:
     """What was reached, beside the best that was published and what the truth itself scores."""
     peers = list(dict.fromkeys(peer for one in scored for peer in one.peers))
-    headings = ("D_stsp / D_H", "with noise", "units", "minutes", *peers, "best published", "truth")
+    headings = ("D_stsp / D_H", "with noise", "units", "minutes", *peers, "best published network", "truth")
     out = new_table("public files, each measured as its authors do", "", *headings)
     for one in scored:
         noisy = "" if one.noisy is None else _measured(one.noisy)
@@ -43,10 +43,14 @@ def scores(scored: Sequence[Scored]) -> Table:
 
 
 def _best(benchmark: Benchmark) -> str:
+    """The best network, and equations where these were better."""
     if not benchmark.published:
         return ""
-    who = min(benchmark.published, key=lambda name: benchmark.published[name][0])
-    return f"{_pair(benchmark.published[who])} ({who})"
+    networks = {name: values for name, values in benchmark.published.items() if name != EQUATIONS}
+    who = min(networks, key=lambda name: networks[name][0])
+    best, equations = networks[who], benchmark.published.get(EQUATIONS)
+    beside = f"; {EQUATIONS} {_pair(equations)}" if equations and equations[0] < best[0] else ""
+    return f"{_pair(best)} ({who}){beside}"
 
 
 def _measured(found: Measured) -> str:

@@ -19,8 +19,8 @@ from crug.report.strides import stride_pictures
 from crug.runs import Result, store
 from crug.studies.reproduce import Desk
 from crug.studies.study import FULL, Part, Row, Study
-from crug.studies.tables import stored
-from crug.tasks import SEQUENCES, load
+from crug.studies.tables import stored, tasks_of
+from crug.tasks import SEQUENCES, TASKS, load
 from crug.tasks.base import Task
 from crug.training.settings import RunSettings
 
@@ -35,16 +35,29 @@ GRID = 60
 def draw(study: Study, desk: Desk, out: Path) -> list[Path]:
     """Draw a figure into a folder, as PNG and PDF."""
     figure = FIGURES[study.label](study, desk)
+    if said := rests_on(study, desk):
+        figure.text(0.998, 0.002, said, ha="right", va="bottom", fontsize=6)
     files = [out / f"{study.label}.{ending}" for ending in ("png", "pdf")]
     for file in files:
         figure.savefig(file, dpi=130, metadata={"CreationDate": None} if file.suffix == ".pdf" else None)
     return files
 
 
+def rests_on(study: Study, desk: Desk) -> str:
+    """The runs that a figure is drawn from: how many, their budget, and whether their numbers have changed since."""
+    rows = [one for _, row in study.rows() if (one := stored(row, desk.shelf, desk.budget)).records]
+    if not rows:
+        return ""
+    runs, epochs = sum(len(one.records) for one in rows), {one.epochs for one in rows}
+    budget = " to ".join(map(str, sorted({min(epochs), max(epochs)})))
+    marks = "".join(sorted({f"; some: {one.mark}" for one in rows if one.mark}))
+    return f"{runs} runs, {budget} epochs a task{marks}"
+
+
 def opened(study: Study, part: Part, desk: Desk) -> tuple[list[Task], Network]:
     """The tasks that were learned and the final network, of the first run of a part whose folder is there."""
     row = part.all_rows(study.label)[0]
-    found = folders(row, part, desk)
+    found = folders(row, desk)
     if not found:
         raise CrugError(
             f"{study.label}: no run of it is in {desk.runs}",
@@ -59,9 +72,9 @@ def opened(study: Study, part: Part, desk: Desk) -> tuple[list[Task], Network]:
     return [load(name, result.plan.seed, settings) for name in learned], network
 
 
-def folders(row: Row, part: Part, desk: Desk) -> list[Path]:
+def folders(row: Row, desk: Desk) -> list[Path]:
     """The folders of the runs of a row that are there, by seed: of the records' own budget."""
-    found = stored(part, row, desk.shelf, desk.budget).results
+    found = stored(row, desk.shelf, desk.budget).results
     wanted = [row.runs([r.plan.seed], desk.budget or FULL)[0] for r in found]
     if desk.budget is None:
         wanted = [one.at(r.settings["epochs"]) for one, r in zip(wanted, found, strict=True)]
@@ -165,8 +178,8 @@ def methods_compared(study: Study, desk: Desk) -> Figure:
         _portrait(ax, made, f"C{i}", truth)
         ax.set_title(task.title, fontsize=10)
     _letter(middle, "B")
-    _curves(middle, [t.title for t in tasks], folders(systems.all_rows(study.label)[0], systems, desk))
-    rows = [stored(trials, row, desk.shelf, desk.budget) for row in trials.all_rows(study.label)]
+    _curves(middle, tasks_of(systems), folders(systems.all_rows(study.label)[0], desk))
+    rows = [stored(row, desk.shelf, desk.budget) for row in trials.all_rows(study.label)]
     groups = {one.row.label: one.results for one in rows if one.records}
     if groups:
         task_by_task(groups, below)
@@ -175,22 +188,38 @@ def methods_compared(study: Study, desk: Desk) -> Figure:
     return figure
 
 
-def _curves(figure: Any, titles: Sequence[str], runs: Sequence[Path]) -> None:
-    """D_stsp and D_H of checkpoints, and units by kind, through all tasks: median and quartiles over runs. Within a
-    task, runs are laid over each other by the part of it that is over."""
+def _curves(figure: Any, names: Sequence[str], runs: Sequence[Path]) -> None:
+    """D_stsp and D_H of checkpoints through all tasks, and the units by kind that are committed by then: median and
+    quartiles over runs. Within a task, runs are laid over each other by the part of it that is over; a run that ended
+    early counts as long as it lasted."""
     axes: Any = figure.subplots(3, 1, sharex=True)
-    columns = ({"d_stsp": (MODEL, "-")}, {"d_h": (THIRD, "-")}, {"linear": (TRUTH, "--"), "relu": (TRUTH, "-")})
-    for number, title in enumerate(titles):
-        files = [sorted((run / "tasks").glob(f"{number + 1}-*"))[0] / "curves.safetensors" for run in runs]
-        curves = [store.read_arrays(file) for file in files]
-        for ax, names in zip(axes, columns, strict=True):
-            for name, (colour, style) in names.items():
-                _band(ax, number, [_even(c, name) for c in curves], colour, style)
+    columns = {"d_stsp": (axes[0], MODEL), "d_h": (axes[1], THIRD)}
+    for number, name in enumerate(names):
+        files = [run / "tasks" / f"{number + 1}-{name}" / "curves.safetensors" for run in runs]
+        curves = [store.read_arrays(file) for file in files if file.exists()]
+        for measure, (ax, colour) in columns.items():
+            _band(ax, number, [_even(c, measure) for c in curves], colour)
+        for ax in axes:
             ax.axvline(number + 1, color="#bbbbbb", lw=0.8)
-        axes[0].annotate(title, (number + 0.02, 1), xycoords=("data", "axes fraction"), fontsize=9, va="bottom")
-    axes[0].set(ylabel="D_stsp", yscale="log", xlim=(0, len(titles)))
+        axes[0].annotate(TASKS[name], (number + 0.02, 1), xycoords=("data", "axes fraction"), fontsize=9, va="bottom")
+    for kind, style in (("linear", "--"), ("relu", "-")):
+        _staircase(axes[2], [committed(Result.read(run), kind) for run in runs], style)
+    axes[0].set(ylabel="D_stsp", yscale="log", xlim=(0, len(names)))
     axes[1].set(ylabel="D_H", yscale="log")
-    axes[2].set(ylabel="units: ReLU solid,\nlinear dashed", xlabel=f"tasks; {len(runs)} runs, median and quartiles")
+    axes[2].set(ylabel="committed units:\nReLU solid,\nlinear dashed")
+    axes[2].set_xlabel(f"tasks; {len(runs)} runs, median and quartiles")
+
+
+def committed(result: Result, kind: str) -> np.ndarray:
+    """How many units of a kind are committed before the first task and after each."""
+    return np.cumsum([0, *(row.units[kind] for row in result.tasks)])
+
+
+def _staircase(ax: Any, counts: Sequence[np.ndarray], style: str) -> None:
+    low, middle, high = np.percentile(np.array(counts), [25, 50, 75], axis=0)
+    x = np.arange(len(middle))
+    ax.step(x, middle, style, where="post", color=TRUTH, lw=1.1)
+    ax.fill_between(x, low, high, step="post", color=TRUTH, alpha=0.2, lw=0)
 
 
 def _even(curves: dict[str, np.ndarray], name: str) -> np.ndarray:
@@ -206,11 +235,13 @@ def _even(curves: dict[str, np.ndarray], name: str) -> np.ndarray:
     return np.where(np.linspace(0, 1, GRID) >= part[there][0], found, np.nan)
 
 
-def _band(ax: Any, number: int, curves: Sequence[np.ndarray], colour: str, style: str) -> None:
-    x, values = number + np.linspace(0, 1, GRID), np.array(curves)
+def _band(ax: Any, number: int, curves: Sequence[np.ndarray], colour: str) -> None:
+    x, values = number + np.linspace(0, 1, GRID), np.array(curves).reshape(-1, GRID)
     there = np.isfinite(values).any(axis=0)
+    if not there.any():
+        return
     low, middle, high = np.nanpercentile(values[:, there], [25, 50, 75], axis=0)
-    ax.plot(x[there], middle, style, color=colour, lw=1.1)
+    ax.plot(x[there], middle, color=colour, lw=1.1)
     ax.fill_between(x[there], low, high, color=colour, alpha=0.2, lw=0)
 
 

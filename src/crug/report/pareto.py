@@ -35,7 +35,7 @@ def fronts(study: Study, desk: Desk) -> Figure:
     root mean square of what the starred networks' tasks hear from others and of their own weights."""
     figure = Figure(figsize=(13, 4.2), layout="constrained")
     axes: Any = figure.subplots(1, 3)
-    starred: list[tuple[Part, Row] | None] = []
+    starred: list[Row | None] = []
     for ax, letter, part in zip(axes, "AB", study.parts, strict=False):
         starred.append(_front(ax, study, part, desk))
         ax.set_title(f"{letter})  {part.title}", loc="left", fontsize=10)
@@ -48,7 +48,7 @@ def points(study: Study, part: Part, desk: Desk) -> dict[str, list[Point]]:
     """Of every kind of transfer, the settings whose runs are stored; those that diverge in the median are left out."""
     found: dict[str, list[Point]] = {}
     for row in part.all_rows(study.label):
-        there = stored(part, row, desk.shelf, desk.budget)
+        there = stored(row, desk.shelf, desk.budget)
         if there.records:
             worst = quartiles([r.overall.get("d_stsp", np.inf) for r in there.results]).median
             units = float(np.median([r.units for r in there.results]))
@@ -66,18 +66,20 @@ def front(points: Sequence[Point]) -> list[Point]:
     return best
 
 
-def _front(ax: Any, study: Study, part: Part, desk: Desk) -> tuple[Part, Row] | None:
+def _front(ax: Any, study: Study, part: Part, desk: Desk) -> Row | None:
     star = None
     labels = {row.settings["transfer.kind"]: row.label for row in part.all_rows(study.label)}
-    for i, (kind, some) in enumerate(points(study, part, desk).items()):
+    colours = {kind: f"C{i}" for i, kind in enumerate(labels)}  # of all kinds: panels agree, whatever is stored
+    for kind, some in points(study, part, desk).items():
+        colour = colours[kind]
         units, scores = ([p.units for p in some], [p.d_stsp for p in some])
-        ax.plot(units, scores, "o", ms=4, color=f"C{i}", alpha=0.3)
+        ax.plot(units, scores, "o", ms=4, color=colour, alpha=0.3)
         best = front(some)
-        ax.step([p.units for p in best], [p.d_stsp for p in best], where="post", color=f"C{i}", label=labels[kind])
+        ax.step([p.units for p in best], [p.d_stsp for p in best], where="post", color=colour, label=labels[kind])
         if kind == STARRED:
             chosen = min(some, key=lambda p: p.d_stsp)
-            ax.plot(chosen.units, chosen.d_stsp, "*", ms=13, color=f"C{i}", mec=TRUTH)
-            star = (part, chosen.stored.row)
+            ax.plot(chosen.units, chosen.d_stsp, "*", ms=13, color=colour, mec=TRUTH)
+            star = chosen.stored.row
     ax.set(xlabel="units", ylabel="worst D_stsp", yscale="log")
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=7)
@@ -95,14 +97,14 @@ def rms(network: Network, number: int) -> tuple[float, float]:
     return tuple(float(np.sqrt(np.mean(w.astype(np.float64) ** 2))) if w.size else 0.0 for w in (heard, among))  # pyright: ignore[reportReturnType]
 
 
-def _rms(starred: tuple[Part, Row] | None, desk: Desk) -> Mapping[str, list[float]]:
+def _rms(starred: Row | None, desk: Desk) -> Mapping[str, list[float]]:
     """Of all runs of a setting, tasks from the second on."""
     found: dict[str, list[float]] = {"transfer": [], "own": []}
     if starred is None:
         return found
     from crug.report.paper import folders
 
-    for folder in folders(starred[1], starred[0], desk):
+    for folder in folders(starred, desk):
         network = from_arrays(store.read_arrays(folder / "network.safetensors"))
         for number in range(1, len(network.readouts)):
             heard, own = rms(network, number)

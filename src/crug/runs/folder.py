@@ -1,7 +1,7 @@
 """A run's folder: what is in it, whose it is, and what the next task begins with.
 
 ```
-DIR/config.json                       what the run is of, its settings, and which version of crug ran it
+DIR/config.json                       what the run is of, its settings, and what made it
 DIR/tasks/1-lorenz/network.safetensors   the network right after this task was learned
 DIR/tasks/1-lorenz/memory.safetensors    what the method remembers for the next task
 DIR/tasks/1-lorenz/curves.safetensors    learning curves
@@ -26,9 +26,8 @@ from crug.core.sound import read_network
 from crug.errors import CrugError
 from crug.runs import store
 from crug.runs.learning import Taught
-from crug.runs.plan import Plan
+from crug.runs.plan import Origin, Plan
 from crug.runs.result import Learned
-from crug.sections import Stored
 
 CONFIG, NETWORK, TASK = "config.json", "network.safetensors", "task.json"
 PARTS = (NETWORK, "memory.safetensors", "curves.safetensors")
@@ -36,12 +35,20 @@ PARTS = (NETWORK, "memory.safetensors", "curves.safetensors")
 OTHER = "choose another folder (out)", "choose another --out"
 
 
-class Config(Stored):
-    """What a run is of, and how."""
+class Config(Origin):
+    """What a run is of, and how, and what made it."""
 
     plan: Plan
     settings: dict[str, Any]
-    version: str
+
+    @property
+    def origin(self) -> Origin:
+        return Origin(version=self.version, edition=self.edition, machine=self.machine)
+
+    @property
+    def outdated(self) -> bool:
+        """Whether an earlier edition of its method or tasks made it."""
+        return self.edition is not None and self.edition != self.plan.edition
 
 
 CONFIG_KIND = TypeAdapter(Config)
@@ -53,7 +60,7 @@ def read_config(folder: Path) -> Config:
     return store.checked(CONFIG_KIND, store.read_json(file), file, "this folder cannot be trusted; run it anew")
 
 
-def prepare(folder: Path, about: dict[str, Any], version: str) -> None:
+def prepare(folder: Path, about: dict[str, Any], origin: Origin) -> None:
     """Make the folder this run's, or find that it already is; refuse one that belongs to another run.
 
     `about` has the run's plan and its settings.
@@ -74,8 +81,8 @@ def prepare(folder: Path, about: dict[str, Any], version: str) -> None:
         raise CrugError(f"{folder}: not empty and not a run of crug", *OTHER)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with store.alone(folder):
-            store.write_json(file, {**about, "version": version})
+        with store.alone(folder, within=True):
+            store.write_json(file, {**about, **origin.model_dump(mode="json")})
     except OSError as error:
         raise CrugError(f"{folder}: cannot write there ({error.strerror})", *OTHER) from None
 

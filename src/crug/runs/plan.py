@@ -14,6 +14,18 @@ from crug.sections import Seed, Stored, checked_seed
 from crug.tasks import SEQUENCES, TASKS, dysts, family_of, unknown
 from crug.training.settings import Given, case_of, merged, nested
 
+OWN = 0
+"""The edition of a method, or of tasks, that are not crug's."""
+
+
+class Origin(Stored):
+    """What made a run, as it was when the run began: the version of crug, the editions of the method and of the tasks,
+    and the machine. An earlier crug noted the version only."""
+
+    version: str
+    edition: tuple[int, int] | None = None
+    machine: str | None = None
+
 
 class Plan(Stored):
     """What a run is of."""
@@ -35,6 +47,12 @@ class Plan(Stored):
     def case(self) -> str:
         """Whose presets the run takes."""
         return case_of(self.sequence, self.tasks)
+
+    @property
+    def edition(self) -> tuple[int, int]:
+        """Of the method and of the tasks, as the code is now."""
+        method, family = methods.METHODS.get(self.method), family_of(self.tasks)
+        return (method.edition if method else OWN), (family.edition if family else OWN)
 
     def settled(self, given: Given) -> Given:
         """The settings that are given, and the network's size where it follows from how many tasks there are."""

@@ -14,7 +14,7 @@ from crug.analysis.verdict import Judged
 from crug.core.network import Network
 from crug.metrics import MEASURES
 from crug.runs import store
-from crug.runs.plan import Plan
+from crug.runs.plan import Origin, Plan
 from crug.sections import Stored
 from crug.tasks.base import Score
 from crug.training.phases import Outcome
@@ -125,7 +125,7 @@ class Result(Stored):
 
     `overall` sums up the tasks at the end: the worst of every measure, or the mean where a measure is in percent. Where
     every task was evaluated after each, `matrix` has the measures: a row for each task learned, an entry for each task
-    so far. A run that ran out of units says in `stopped` where and why.
+    so far. A run that ran out of units says in `stopped` where and why. `origin` is what made it, where that is known.
     """
 
     plan: Plan
@@ -139,6 +139,7 @@ class Result(Stored):
     seconds: Annotated[float, Field(ge=0)]
     matrix: list[list[Measures]] = Field(default_factory=list)
     stopped: str | None = None
+    origin: Origin | None = None
 
     @model_validator(mode="after")
     def _of_its_plan(self):
@@ -189,7 +190,7 @@ class Ending:
     """What the scores of the learned tasks are judged by."""
 
 
-def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
+def make_result(plan: Plan, settings: dict[str, Any], ending: Ending, origin: Origin) -> Result:
     """Everything that is said of a run."""
     e, rows = ending, []
     for number, name in enumerate(plan.tasks):
@@ -216,4 +217,5 @@ def make_result(plan: Plan, settings: dict[str, Any], ending: Ending) -> Result:
         seconds=round(sum(record.seconds for record in e.learned), 1),
         matrix=[[s.measures() for s in (*r.earlier, r.own)] for r in e.learned] if e.quick else [],
         stopped=e.stopped,
+        origin=origin,
     )

@@ -17,11 +17,11 @@ from crug.core.streams import Stream, generator
 from crug.errors import CrugError, Exhausted
 from crug.methods.base import Assignment, Method
 from crug.runs import store
-from crug.runs.folder import NETWORK, complete, final_network, prepare, read_task, task_folder, write_task
+from crug.runs.folder import NETWORK, complete, final_network, prepare, read_config, read_task, task_folder, write_task
 from crug.runs.learning import Desk, learn
 from crug.runs.listeners import Listener, Silent, Ticker
-from crug.runs.plan import Plan
-from crug.runs.proof import parameters_digest
+from crug.runs.plan import Origin, Plan
+from crug.runs.proof import machine, parameters_digest
 from crug.runs.result import FILE, NOISE_SEED, Ending, Learned, Result, make_result
 from crug.tasks import Score, Task, load
 
@@ -65,12 +65,13 @@ def run(
 def carry_out(plan: Plan, method: Method, folder: Path, listener: Listener) -> Result:
     """Carry a plan out in a folder, or go on with it; what is finished is only read."""
     about = {"plan": plan.model_dump(mode="json"), "settings": method.settings.model_dump(mode="json")}
-    prepare(folder, about, version("crug"))
+    prepare(folder, about, Origin(version=version("crug"), edition=plan.edition, machine=machine()))
     if (folder / FILE).exists() and (result := Result.read(folder)).plan == plan and _whole(folder, result):
         return result
-    with store.alone(folder), np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
+    alone = store.alone(folder, within=True)
+    with alone, np.errstate(all="ignore"):  # what runs away is not finite, and looked at where it counts
         ending = _through(plan, method, folder, listener)
-        return make_result(plan, about["settings"], ending).write(folder)
+        return make_result(plan, about["settings"], ending, read_config(folder).origin).write(folder)
 
 
 def _whole(folder: Path, result: Result) -> bool:

@@ -5,6 +5,7 @@ A worker keeps its work in a folder of its own, or in one that all machines shar
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Generic, Self, TypeVar
@@ -17,6 +18,10 @@ from crug.studies.wanted import Wanted
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+
+CERTIFICATES = tuple(f"DASK_DISTRIBUTED__COMM__TLS__{name}" for name in ("CA_FILE", "CLIENT__CERT", "CLIENT__KEY"))
+"""The environment variables by which dask learns of them; its configuration file may have them too."""
 
 
 class Dispatch(Generic[T, R]):
@@ -65,7 +70,13 @@ class Cluster:
     """
 
     def __init__(self, scheduler: str, runs: Path):
-        self.scheduler, self.runs = scheduler, runs
+        self.scheduler, self.runs = scheduler, runs.resolve()  # a worker has a working directory of its own
+
+    @property
+    def at_once(self) -> int:
+        """Runs at a time: a worker has one thread for each."""
+        with Dispatch(self.scheduler, _one) as crew:
+            return sum(crew.client.nthreads().values())
 
     def carry_out(self, wanted: Sequence[Wanted]) -> Iterator[Done]:
         by_place = {str(self.runs / one.place): one for one in wanted}
@@ -81,10 +92,14 @@ class Cluster:
 
 
 def _client(distributed: Any, scheduler: str) -> Any:
-    by_file = Path(scheduler).is_file()
+    """A client of a scheduler; of one behind TLS, by the certificates that dask's own configuration names."""
     try:
-        where = {"scheduler_file": scheduler} if by_file else {"address": scheduler}
-        return distributed.Client(**where, set_as_default=False)
+        file = Path(scheduler)
+        address = str(json.loads(file.read_text()).get("address")) if file.is_file() else scheduler
+        security = distributed.Security() if address.startswith("tls") else None
+        if security and not (security.tls_ca_file and security.tls_client_cert and security.tls_client_key):
+            raise CrugError(f"{address}: takes certificates, and dask knows of none; name {', '.join(CERTIFICATES)}")
+        return distributed.Client(address, security=security, set_as_default=False)
     except (OSError, ValueError) as error:
         raise CrugError(
             f"{scheduler}: no scheduler answers there ({error}); start one, as docs/reproduce.md tells"

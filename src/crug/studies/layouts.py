@@ -5,14 +5,13 @@ Divergent and exhausted runs count as the worst wherever a median is taken, as i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import mannwhitneyu
 
 from crug.metrics import quartiles
-from crug.metrics.quartiles import Quartiles
 from crug.runs import Result
 from crug.tasks import TASKS
 from crug.tasks.gait import GROUPS, TITLES
@@ -31,11 +30,12 @@ class Column(NamedTuple):
 
 
 def median(values: Sequence[float], digits: str = ".2f") -> str:
-    """Median and quartiles as the paper writes them; of one seed, the value."""
+    """Median and quartiles as the paper writes them; of one seed, the value, and of none nothing."""
+    if not values:
+        return ""
     if len(values) == 1:
         return f"{values[0]:{digits}}" if np.isfinite(values[0]) else "div."
-    found = quartiles(values)
-    return format(found, digits) if isinstance(found, Quartiles) else str(found)
+    return format(quartiles(values), digits)
 
 
 def mean(values: Sequence[float]) -> str:
@@ -83,8 +83,8 @@ def _precise(results: Results) -> str:
 
 
 def _units(results: Results) -> str:
-    whole = [float(r.units) for r in results if r.completed]
-    return median(whole, "g") if whole else ""
+    """A run that ran out of units has used all, which is the worst."""
+    return median([float(r.units if r.completed else r.size) for r in results], "g")
 
 
 def systems(tasks: Sequence[str]) -> list[Column]:
@@ -101,18 +101,43 @@ def systems(tasks: Sequence[str]) -> list[Column]:
 # gait
 
 
-def subjects(results: Results, group: str = "", noise: bool = False) -> list[float]:
-    """D_stsp of all subjects of a group, seed by seed."""
-    return [_gait(row, noise)["d_stsp"] for r in results for row in r.tasks if row.name.startswith(group)]
+def subjects(results: Results, group: str = "") -> list[float]:
+    """D_stsp of all subjects of a group, seed by seed; of all groups where none is named."""
+    return [row.final["d_stsp"] for r in results for row in r.tasks if row.name.startswith(group)]
 
 
-def _gait(row: Any, noise: bool) -> dict[str, float]:
-    return row.noisy if noise and row.noisy else row.final
+def over_subjects(results: Results, measure: str, group: str = "", noise: bool = False) -> list[float]:
+    """The median over the subjects of each run that has some of the group; under noise, where it is asked for and they
+    carry some."""
+    found = []
+    for result in results:
+        rows = [row for row in result.tasks if row.name.startswith(group)]
+        if rows:
+            found.append(float(np.median([(row.noisy if noise and row.noisy else row.final)[measure] for row in rows])))
+    return found
 
 
-def _over_subjects(result: Result, measure: str, group: str = "", noise: bool = False) -> float:
-    rows = [row for row in result.tasks if row.name.startswith(group)]
-    return float(np.median([_gait(row, noise)[measure] for row in rows])) if rows else np.nan
+def owned(results: Results, *groups: str) -> list[float]:
+    """The units of the subjects of groups together, run by run; of all where none is named. A run that ran out of units
+    has used all."""
+    of = groups or ("",)
+    units = [sum(row.size for row in r.tasks if row.name.startswith(of)) if r.completed else r.size for r in results]
+    return [float(count) for count in units]
+
+
+def versus(joint: Results, apart: Mapping[str, Results]) -> dict[str, tuple[str, ...]]:
+    """One model for all subjects against one for every group: for each group, and for "all" that have models of their
+    own, D_stsp of both and its p-value, units of both and their p-value."""
+    there = [group for group, results in apart.items() if results]
+    sides = {group: (subjects(joint, group), subjects(apart[group], group)) for group in apart}
+    units = {group: (owned(joint, group), owned(apart[group], group)) for group in apart}
+    pooled = tuple([value for group in there for value in sides[group][side]] for side in (0, 1))
+    summed = (owned(joint, *there), [sum(seed) for seed in zip(*(units[g][1] for g in there), strict=False)])
+    cells = {}
+    for name, pair, counts in (*((g, sides[g], units[g]) for g in apart), ("all", pooled, summed)):
+        scores, sizes = ([median(side, digits) for side in two] for two, digits in ((pair, ".2f"), (counts, "g")))
+        cells[name] = (*scores, p_value(*pair), *sizes, p_value(*counts))
+    return cells
 
 
 def forgetting(result: Result) -> float:
@@ -122,20 +147,16 @@ def forgetting(result: Result) -> float:
 
 
 def _group(group: str) -> Column:
-    def text(results: Results) -> str:
-        values = [_over_subjects(r, "d_stsp", group) for r in results]
-        return "" if np.isnan(values).all() else median(values)
-
-    return Column(group, TITLES[group], text)
+    return Column(group, TITLES[group], lambda rs: median(over_subjects(rs, "d_stsp", group)))
 
 
 def gait(tasks: Sequence[str]) -> list[Column]:
     """Of gait: medians over subjects."""
     return [
-        *(_group(group) for group in GROUPS),
-        Column("D_stsp", "all", lambda rs: median([_over_subjects(r, "d_stsp") for r in rs])),
-        Column("noise", "all, with noise", lambda rs: median([_over_subjects(r, "d_stsp", noise=True) for r in rs])),
-        Column("D_H", "D_H", lambda rs: median([_over_subjects(r, "d_h") for r in rs], ".3f")),
+        *map(_group, GROUPS),
+        Column("D_stsp", "all", lambda rs: median(over_subjects(rs, "d_stsp"))),
+        Column("noise", "all, with noise", lambda rs: median(over_subjects(rs, "d_stsp", noise=True))),
+        Column("D_H", "D_H", lambda rs: median(over_subjects(rs, "d_h"), ".3f")),
         Column("units", "units", _units),
         Column("forgetting (%)", "forgetting (%)", lambda rs: median([forgetting(r) for r in rs], ".1f")),
     ]

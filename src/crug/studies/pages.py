@@ -3,6 +3,8 @@
 <!-- study: DSR_canonical_tasks -->
 ... replaced ...
 <!-- end -->
+
+After the label there may be names of parts, or the word `compact`.
 """
 
 from __future__ import annotations
@@ -13,8 +15,9 @@ from pathlib import Path
 from crug.errors import CrugError
 from crug.studies import study as studies
 from crug.studies.records import Shelf
-from crug.studies.tables import grids
+from crug.studies.tables import compact, grids
 
+COMPACT = "compact"
 BLOCK = re.compile(r"(<!-- study: (?P<label>[\w-]+)(?P<rest>[^>]*) -->\n)(?P<body>.*?)(<!-- end -->)", re.DOTALL)
 
 
@@ -24,6 +27,8 @@ def renewed(text: str, shelf: Shelf) -> str:
     def block(found: re.Match[str]) -> str:
         label, only = found["label"], found["rest"].split()
         study = studies.load(label)
+        if only == [COMPACT]:
+            return f"{found[1]}\n{compact(study, shelf).markdown()}{found[5]}"
         tables = [
             grid
             for part, grid in zip(study.parts, grids(study, shelf, brief=True), strict=True)

@@ -29,6 +29,11 @@ class Done(NamedTuple):
 class Engine(Protocol):
     """Carries runs out, several at a time."""
 
+    @property
+    def at_once(self) -> int:
+        """How many."""
+        ...
+
     def carry_out(self, wanted: Sequence[Wanted], /) -> Iterator[Done]:
         """All of these runs, each as it ends. A caller that stops early leaves the rest undone."""
         ...
@@ -44,13 +49,13 @@ class Pool:
     """
 
     def __init__(self, runs: Path, workers: int = 1):
-        self.runs, self.workers = runs, workers
+        self.runs, self.at_once = runs, workers
 
     def carry_out(self, wanted: Sequence[Wanted]) -> Iterator[Done]:
         def work(one: Wanted, begun: Begun) -> Result:
             return one_run(one, self.runs / one.place, begun)
 
-        with Hands(min(self.workers, len(wanted)), work) as hands:
+        with Hands(min(self.at_once, len(wanted)), work) as hands:
             for one in wanted:
                 hands.give(one)
             for _ in wanted:

@@ -1,7 +1,7 @@
 """Results that stay: a small file for every run that is over, without its networks.
 
-A record says which edition of the method and of the tasks made it. An edition is raised when numbers change, and a
-record of an earlier one is marked.
+A record says which edition of the method and of the tasks made it, as the run noted when it began. An edition is raised
+when numbers change, and a record of an earlier one is marked, as is one of a run that did not note its edition.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterable
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -18,35 +17,33 @@ from pydantic import TypeAdapter
 from crug import methods
 from crug.errors import CrugError
 from crug.runs import Result, store
-from crug.runs.proof import machine
-from crug.sections import Section
+from crug.runs.folder import read_config
+from crug.runs.plan import Origin
 from crug.studies.wanted import Wanted, place_of
-from crug.tasks import family_of
 from crug.training.settings import departures
 
-OWN = 0
-"""The edition of a method that is not one of crug's."""
+NOT_RECORDED, OUTDATED = "not recorded", "outdated"
 DIGITS = 6
 """Significant ones of the measures in a record."""
 
 
-class Record(Section):
+class Record(Origin):
     """A run that is over: its result, and what made it."""
 
-    version: str
-    edition: tuple[int, int]
-    machine: str
     result: Result
 
     @property
-    def current(self) -> bool:
-        """Whether the code as it is now would make the same."""
-        return self.edition == edition_of(self.result)
+    def mark(self) -> str:
+        """What is to be said of it in tables: nothing where the code as it is now would make the same."""
+        if self.edition is None:
+            return f"edition {NOT_RECORDED}"
+        return "" if self.edition == self.result.plan.edition else OUTDATED
 
     @classmethod
     def of(cls, result: Result) -> Record:
-        """The record of a run that was made by the code as it is now, on this machine."""
-        return cls(version=version("crug"), edition=edition_of(result), machine=machine(), result=result)
+        """The record of a run, which says what made it."""
+        origin = result.origin or Origin(version=NOT_RECORDED)
+        return cls(**origin.model_dump(), result=result.model_copy(update={"origin": None}))
 
     @property
     def place(self) -> str:
@@ -64,13 +61,6 @@ class Record(Section):
         content = _rounded(store.encode(self.model_dump(mode="python")))
         store.write_bytes(file, (json.dumps(content, separators=(",", ":")) + "\n").encode())
         return file
-
-
-def edition_of(result: Result) -> tuple[int, int]:
-    """Of the method and of the tasks of a run, as the code is now."""
-    family = family_of(result.plan.tasks)
-    method = methods.METHODS.get(result.plan.method)
-    return (method.edition if method else OWN), (family.edition if family else OWN)
 
 
 def _rounded(value: Any) -> Any:
@@ -99,7 +89,12 @@ class Shelf:
     def find(self, wanted: Wanted) -> Record | None:
         """The record of a run, one of today's code first."""
         found = [record for record in self._by_plan[wanted.plan] if wanted.matches(record.result)]
-        return max(found, key=lambda record: record.current, default=None)
+        return min(found, key=lambda record: (record.mark == OUTDATED, record.mark), default=None)
+
+    def seeds(self, wanted: Wanted) -> list[int]:
+        """Of which there are records of such a run, by whatever settings."""
+        plans = [record.result.plan for record in self.records]
+        return sorted({plan.seed for plan in plans if plan.model_copy(update={"seed": wanted.seed}) == wanted.plan})
 
     def add(self, result: Result) -> Path:
         """A run that has just ended."""
@@ -119,4 +114,9 @@ def _read(file: Path) -> Record:
 
 def collect(folders: Iterable[Path], shelf: Shelf) -> list[Path]:
     """Keep the results of finished runs, by their folders."""
-    return [shelf.add(Result.read(folder)) for folder in folders]
+
+    def noted(folder: Path) -> Result:
+        result = Result.read(folder)
+        return result.model_copy(update={"origin": result.origin or read_config(folder).origin})
+
+    return [shelf.add(noted(folder)) for folder in folders]

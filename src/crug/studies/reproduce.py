@@ -10,7 +10,7 @@ import numpy as np
 
 from crug.errors import CrugError
 from crug.studies.pool import Done, Engine
-from crug.studies.records import Shelf
+from crug.studies.records import OUTDATED, Shelf
 from crug.studies.study import FULL, Budget, Study
 from crug.studies.wanted import Wanted
 
@@ -38,15 +38,16 @@ class Desk(NamedTuple):
 def stock(study: Study, desk: Desk, seeds: Sequence[int] | None = None) -> Stock:
     """What there is of a study, and what is not."""
     wanted = study.runs(desk.budget or FULL, seeds)
-    missing = [one for one in wanted if not there(one, desk, study.networks)]
+    drawn = {one.key for one in study.runs(desk.budget or FULL, seeds, drawn=True)}
+    missing = [one for one in wanted if not there(one, desk, one.key in drawn)]
     times = [expected(one, desk.shelf) for one in missing]
     known = [time for time in times if time is not None]
     return Stock(wanted, missing, sum(known) if len(known) == len(times) else None)
 
 
 def there(wanted: Wanted, desk: Desk, networks: bool) -> bool:
-    """Whether a run is stored; where networks are drawn, with its folder."""
-    if desk.shelf.find(wanted) is None:
+    """Whether a run is stored, by the code as it is now; where its networks are drawn, with its folder."""
+    if (record := desk.shelf.find(wanted)) is None or record.mark == OUTDATED:
         return False
     return not networks or (desk.runs / wanted.place / "network.safetensors").exists()
 
@@ -74,16 +75,17 @@ def carry_out(missing: Sequence[Wanted], desk: Desk, engine: Engine, tell: Calla
 
 
 def budget_of(text: str) -> Budget:
-    """A budget as it is written: `paper`, a part such as `25%`, epochs a task where the paper has 2,000, or `toy`."""
+    """A budget as it is written: `paper`, a part such as `25%`, epochs a task such as `500`, or `toy`."""
     if text in ("paper", "toy"):
         return Budget(toy=text == "toy")
     try:
-        found = float(text[:-1]) / 100 if text.endswith("%") else float(text) / PAPER
+        found = Budget(float(text[:-1]) / 100) if text.endswith("%") else Budget(epochs=int(text))
     except ValueError:
-        found = 0.0
-    if not 0 < found <= MOST:
+        found = Budget(0)
+    epochs = PAPER if found.epochs is None else found.epochs
+    if not (0 < found.share <= MOST and 0 < epochs <= MOST * PAPER):
         raise CrugError(f"budget {text}: write paper, a part such as 25%, epochs a task such as 500, or toy")
-    return Budget(found)
+    return found
 
 
 def seeds_of(text: str) -> list[int]:

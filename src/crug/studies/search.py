@@ -3,7 +3,8 @@
 Trials come in batches of a fixed size. All of a batch are proposed from what the batches before it have told, by a
 sampler whose seed follows from the number of the trial. So the outcome does not depend on how many workers there are or
 which run ends first. The journal has only trials that are over: a search that is interrupted proposes the others again,
-the same ones, and goes on to the same end.
+the same ones, and goes on to the same end. A run that fails counts as the worst, so that a search does not stand still
+at settings that cannot be run.
 """
 
 from __future__ import annotations
@@ -43,18 +44,20 @@ class Space(NamedTuple):
     @classmethod
     def of(cls, wanted: Wanted, given: Mapping[str, tuple[float, float]] | None = None) -> Space:
         """The ranges that are given, or those that the method itself names."""
-        kind = wanted.kind.Settings
-        ranges = dict(given or kind.search)
+        kind, settings = wanted.kind.Settings, wanted.settings
+        ranges = dict(given or settings.searched())
         fields = keys(kind)
         if not ranges:
             raise CrugError(
-                f"method {wanted.method}: names no settings to search",
-                "give ranges, or name them in `search` of its Settings",
-                f"give them: --range KEY=LOW:HIGH, for one of {', '.join(fields)}",
+                f"method {wanted.method}: names no settings to search" + (" by these settings" if kind.search else ""),
+                f"give ranges, or {settings.remedy}",
+                f"give them: --range KEY=LOW:HIGH, for one of {', '.join(fields)}; or {settings.remedy}",
             )
         for key, (low, high) in ranges.items():
             if key not in fields:
                 raise CrugError(f"{key}: there is no such setting; `crug methods` lists them")
+            if key.startswith(settings.idle()):
+                raise CrugError(f"{key}: does nothing by these settings; {settings.remedy}")
             if not low < high:
                 raise CrugError(f"{key}: its range is from {low:g} to {high:g}; give the lower end first")
         return cls(ranges, frozenset(key for key in ranges if fields[key].annotation is int))
@@ -99,9 +102,13 @@ def search(plan: Plan, desk: Desk, engine: Engine, tell: Callable[[int, Done], N
         batch = range(over, min((over // BATCH + 1) * BATCH, plan.trials))
         proposed = {number: propose(study, plan, number) for number in batch}
         best = min((trial.values[0] for trial in _before(study, over)), default=np.inf)
-        values = _values(plan, proposed, desk, engine, best, lambda done, over=over: tell(over, done))
+        failed = _Failed(lambda done, over=over: tell(over, done))
+        wanted = {number: runs_of(plan, trial) for number, trial in proposed.items()}
+        values = _values(plan, wanted, desk, engine, best, failed)
+        if not over and all(failed.of(runs) for runs in wanted.values()):
+            raise CrugError(f"all of the first trials failed, so it is not their settings: {failed.of(wanted[0])}")
         for number, trial in proposed.items():
-            study.add_trial(_over(trial, values[number]))
+            study.add_trial(_over(trial, values[number], failed.of(wanted[number])))
     return study
 
 
@@ -111,14 +118,12 @@ def _before(study: optuna.Study, number: int) -> list[optuna.trial.FrozenTrial]:
 
 
 def propose(study: optuna.Study, plan: Plan, number: int) -> optuna.trial.FrozenTrial:
-    """Trial `number`: it follows from the batches before its own."""
+    """Trial `number`: it follows from the batches before its own. Where units count too, the sampler is the same one:
+    searches are too short for generations."""
     import optuna
 
     seed = int(np.random.default_rng([plan.sampler, number]).integers(2**31))
-    if plan.pareto:
-        sampler: optuna.samplers.BaseSampler = optuna.samplers.NSGAIISampler(seed=seed)
-    else:
-        sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * BATCH)
+    sampler = optuna.samplers.TPESampler(seed=seed, n_startup_trials=2 * BATCH)
     alike = optuna.create_study(sampler=sampler, directions=study.directions)
     alike.add_trials(_before(study, number))
     trial = alike.ask()
@@ -126,11 +131,17 @@ def propose(study: optuna.Study, plan: Plan, number: int) -> optuna.trial.Frozen
     return alike.trials[-1]
 
 
-def _over(trial: optuna.trial.FrozenTrial, values: Sequence[float]) -> optuna.trial.FrozenTrial:
+def _over(trial: optuna.trial.FrozenTrial, values: Sequence[float], failed: str) -> optuna.trial.FrozenTrial:
+    """The trial with its values. What the sampler noted of it stays."""
     import optuna
 
+    said = {**trial.user_attrs, **({"failed": failed} if failed else {})}
     return optuna.trial.create_trial(
-        params=trial.params, distributions=trial.distributions, user_attrs=trial.user_attrs, values=list(values)
+        params=trial.params,
+        distributions=trial.distributions,
+        user_attrs=said,
+        system_attrs=trial.system_attrs,
+        values=list(values),
     )
 
 
@@ -164,57 +175,65 @@ def runs_of(plan: Plan, trial: optuna.trial.FrozenTrial) -> list[Wanted]:
     return [plan.wanted.model_copy(update={"given": given, "seed": seed}) for seed in range(plan.seeds)]
 
 
+class _Failed:
+    """The runs of a batch that failed, and why; others are told of every run."""
+
+    def __init__(self, tell: Callable[[Done], None]):
+        self.tell, self.why = tell, dict[str, str]()
+
+    def __call__(self, done: Done) -> None:
+        if done.result is None:
+            self.why[done.wanted.key] = done.error
+        self.tell(done)
+
+    def of(self, runs: Sequence[Wanted]) -> str:
+        """Why a trial has runs that failed; an empty text where it has none."""
+        return next((self.why[one.key] for one in runs if one.key in self.why), "")
+
+
 def _values(
-    plan: Plan,
-    proposed: Mapping[int, optuna.trial.FrozenTrial],
-    desk: Desk,
-    engine: Engine,
-    best: float,
-    tell: Callable[[Done], None],
+    plan: Plan, wanted: dict[int, list[Wanted]], desk: Desk, engine: Engine, best: float, failed: _Failed
 ) -> dict[int, list[float]]:
     """What the trials of a batch came to."""
-    wanted = {number: runs_of(plan, trial) for number, trial in proposed.items()}
     if plan.hopeless:
-        _carry_out([runs[0] for runs in wanted.values()], desk, engine, tell)
+        _carry_out([runs[0] for runs in wanted.values()], desk, engine, failed)
         for number, runs in wanted.items():
-            if _score(desk, runs[0]) > HOPELESS * best:
+            if _value_of(_result(desk, runs[0])) > HOPELESS * best:
                 wanted[number] = runs[:1]
-    _carry_out([one for runs in wanted.values() for one in runs], desk, engine, tell)
+    _carry_out([one for runs in wanted.values() for one in runs if not failed.of([one])], desk, engine, failed)
     return {number: _value(plan, [_result(desk, one) for one in runs]) for number, runs in wanted.items()}
 
 
 def _carry_out(wanted: Sequence[Wanted], desk: Desk, engine: Engine, tell: Callable[[Done], None]) -> None:
     """Those of the runs that are not stored yet."""
     for done in engine.carry_out([one for one in wanted if desk.shelf.find(one) is None]):
-        if done.result is None:
-            raise CrugError(f"{done.wanted.place}: failed: {done.error}")
-        desk.shelf.add(done.result)
+        if done.result is not None:
+            desk.shelf.add(done.result)
         tell(done)
 
 
-def _result(desk: Desk, wanted: Wanted) -> Result:
+def _result(desk: Desk, wanted: Wanted) -> Result | None:
+    """None of a run that failed."""
     record = desk.shelf.find(wanted)
-    assert record is not None
-    return record.result
+    return None if record is None else record.result
 
 
-def _score(desk: Desk, wanted: Wanted) -> float:
-    return _value_of(_result(desk, wanted))
-
-
-def _value_of(result: Result) -> float:
+def _value_of(result: Result | None) -> float:
     """The worst task of a run; of trials, what is missed of full accuracy."""
+    if result is None or not result.completed:
+        return WORST
     main = next(iter(result.tasks[0].final))
     worst = result.overall.get(main, np.inf)
-    if not result.completed:
-        return WORST
     return min(WORST, 1 - worst if main == "accuracy" else worst)
 
 
-def _value(plan: Plan, results: Sequence[Result]) -> list[float]:
-    """The median over seeds, and where units count their median too."""
+def _value(plan: Plan, results: Sequence[Result | None]) -> list[float]:
+    """The median over seeds, and where units count their median too; a run that failed has all units."""
     score = quartiles([_value_of(result) for result in results]).median
-    return [score, float(np.median([result.units for result in results]))] if plan.pareto else [score]
+    if not plan.pareto:
+        return [score]
+    most = plan.wanted.settings.network.M
+    return [score, float(np.median([most if result is None else result.units for result in results]))]
 
 
 def table(study: optuna.Study) -> list[tuple[int, dict[str, Any], list[float]]]:

@@ -23,22 +23,24 @@ FOLDER = Path(__file__).with_name("plans")
 
 
 class Budget(NamedTuple):
-    """How much of a study is run: so great a part of the epochs, or hardly anything.
+    """How much of a study is run: such a part of the epochs that a run has by default, or so many epochs a task.
 
     With `toy`, the first row of every part is run for a few epochs: to see that it works.
     """
 
     share: float = 1.0
     toy: bool = False
+    epochs: int | None = None
 
     def given(self, row: Row) -> dict[str, Any]:
         """The settings of a row's runs."""
         if self.toy:
             return {**row.settings, **TOY}
+        if self.epochs is not None:
+            return {**row.settings, "epochs": self.epochs}
         if self.share == 1:
             return dict(row.settings)
-        usual = row.usual.settings.epochs
-        return {**row.settings, "epochs": max(1, round(self.share * usual))}
+        return {**row.settings, "epochs": max(1, round(self.share * row.usual.settings.epochs))}
 
 
 FULL = Budget()
@@ -50,6 +52,7 @@ class Row(Section):
     """A row of a table: seeds of one kind of run.
 
     `paper` is what its row is called in the first column of the paper's table; none where the paper has no such row.
+    `networks` says that a figure draws its networks, which records do not have.
     """
 
     label: str
@@ -57,9 +60,12 @@ class Row(Section):
     sequence: str = ""
     settings: dict[str, Any] = Field(default_factory=dict)
     paper: str | None = None
+    networks: bool = False
     selected: bool = False
     tried: bool = False
     """Whether it is one of the paper's searches, by its number in the paper's table."""
+    said: str = ""
+    """What the paper calls its settings, where several come to the same here."""
 
     @property
     def usual(self) -> Wanted:
@@ -102,19 +108,21 @@ class Study(Section):
     title: str
     kind: Literal["table", "figure"] = "table"
     parts: tuple[Part, ...] = ()
-    networks: Annotated[bool, Field(description="whether it draws networks, which records do not have")] = False
 
     def rows(self) -> Iterator[tuple[Part, Row]]:
         for part in self.parts:
             for row in part.all_rows(self.label):
                 yield part, row
 
-    def runs(self, budget: Budget = FULL, seeds: Sequence[int] | None = None) -> list[Wanted]:
-        """Every run that it wants, by seed first: the first seeds of all rows come before the second."""
+    def runs(self, budget: Budget = FULL, seeds: Sequence[int] | None = None, drawn: bool = False) -> list[Wanted]:
+        """Every run that it wants, by seed first: the first seeds of all rows come before the second. With `drawn`
+        only those whose networks it draws."""
         rows = list(self.rows())
         if budget.toy:
             seeds = [0] if seeds is None else seeds
             rows = [(part, row) for part in self.parts for row in self._few(part)]
+        if drawn:
+            rows = [(part, row) for part, row in rows if row.networks]
         most = range(max((part.seeds for part, _ in rows), default=0)) if seeds is None else seeds
         found: dict[str, Wanted] = {}
         for seed in most:
@@ -133,6 +141,7 @@ class Study(Section):
 def swept(line: dict[str, str], part: Part, number: int) -> Row:
     """The row for one of the paper's searches: the settings are what its columns say."""
     settings: dict[str, Any] = {}
+    theirs = f"ratio = {line['ratio']}" if "ratio" in line else ""
     if part.sweep == "crug":
         settings = {"allocation": "price", "transfer.kind": "l2"}
     method, sequence, said = part.sweep or "crug", part.sequence, []
@@ -143,14 +152,13 @@ def swept(line: dict[str, str], part: Part, number: int) -> Row:
             sequence = f"gait-{text}"
         elif found := setting_of(column, text, line):
             settings |= found
-            said.append(f"{column} = {text}")
+            said.append(f"every = {found['every']}" if column == "ratio" else f"{column} = {text}")
     if "method" in line:
         said.insert(0, line["method"])
     label = ", ".join(said) if "group" not in line else f"{line['group']}: {', '.join(said)}"
     chosen = bool(line.get("selected"))
-    return Row(
-        label=label, method=method, sequence=sequence, settings=settings, paper=str(number), selected=chosen, tried=True
-    )
+    where = {"method": method, "sequence": sequence, "settings": settings, "paper": str(number), "said": theirs}
+    return Row(label=label, selected=chosen, tried=True, **where)
 
 
 def setting_of(column: str, text: str, line: dict[str, str]) -> dict[str, Any]:
@@ -184,9 +192,12 @@ def load(label: str) -> Study:
 
 
 def parse(label: str, file: Path) -> Study:
-    """The study that a file describes."""
+    """The study that a file describes. Rows that it names before any part are those of every part without its own."""
     try:
-        return Study.model_validate({"label": label, **tomllib.loads(file.read_text())})
+        said = tomllib.loads(file.read_text())
+        rows = said.pop("rows", [])
+        parts = [{"rows": rows, **part} for part in said.pop("parts", [])]
+        return Study.model_validate({"label": label, "parts": parts, **said})
     except (ValidationError, tomllib.TOMLDecodeError) as error:
         raise CrugError(f"{file}: not a study ({error})") from None
 

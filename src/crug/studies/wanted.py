@@ -11,6 +11,7 @@ from typing import Any
 from pydantic import Field
 
 from crug import methods
+from crug.errors import CrugError
 from crug.methods.base import Method
 from crug.runs import Plan, Result, store
 from crug.sections import Section
@@ -63,11 +64,16 @@ class Wanted(Section):
         return self.model_dump_json()
 
     def matches(self, result: Result) -> bool:
-        """Whether a result is of this run: of the same plan, and by the same settings, as far as both know them."""
+        """Whether a result is of this run: of the same plan, and by the same settings. One that was not yet there when
+        the result was made had the value that it has by default; one that is gone does not count."""
         if result.plan != self.plan:
             return False
         mine, theirs = (flat(decoded(s)) for s in (self.settings.model_dump(mode="json"), result.settings))
-        return all(theirs[key] == value for key, value in mine.items() if key in theirs)
+        try:
+            usual = self.kind.Settings.resolve(self.plan.case, {key: theirs[key] for key in theirs if key in mine})
+        except CrugError:  # a value that no longer exists
+            return False
+        return flat(decoded(usual.model_dump(mode="json"))) == mine
 
 
 def decoded(settings: dict[str, Any]) -> dict[str, Any]:

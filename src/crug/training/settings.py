@@ -51,6 +51,16 @@ class RunSettings(Section):
     """What the method trains with other than the rest, where its presets and those of the tasks say nothing."""
     search: ClassVar[Mapping[str, tuple[float, float]]] = {}
     """By setting, the range over which the paper searched; where it names none, the span of its tables."""
+    remedy: ClassVar[str] = "name them in `search` of its Settings"
+    """What to do where there is nothing to search."""
+
+    def searched(self) -> Mapping[str, tuple[float, float]]:
+        """Of `search` what makes a difference by these settings."""
+        return {key: span for key, span in self.search.items() if not key.startswith(self.idle())}
+
+    def idle(self) -> tuple[str, ...]:
+        """How the names begin of settings that make no difference by these."""
+        return ()
 
     @classmethod
     def layers(cls, case: str, given: Given) -> list[Given]:

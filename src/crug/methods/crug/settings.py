@@ -102,6 +102,23 @@ class CrugSettings(RunSettings):
         "prices.relu": (5e-4, 3.4e-3),
         "transfer.strength": (3e-5, 3e-1),
     }
+    strengths: ClassVar[Mapping[str, tuple[float, float]]] = {
+        "l0": (1e-6, 1e-3),
+        "l1": (1e-6, 1e-2),
+        "l2": (3e-5, 3e-1),
+    }
+    """By kind of transfer, the range of its strength that the paper searched."""
+    remedy: ClassVar[str] = "set allocation=price to search its prices, transfer.kind=l2 to search that of transfer"
+
+    def searched(self) -> Mapping[str, tuple[float, float]]:
+        found = super().searched()
+        span = self.strengths.get(self.transfer.kind)
+        return {key: span if span and key == "transfer.strength" else usual for key, usual in found.items()}
+
+    def idle(self) -> tuple[str, ...]:
+        """The settings of the other allocation, and the strength of transfer where it has no price."""
+        other = ("prices.", "gates.", "settle") if self.allocation == "path" else ("path.", "precision")
+        return other if self.transfer.kind in self.strengths else (*other, "transfer.strength")
 
     @classmethod
     def favourites(cls, case: str, given: Given) -> list[Given]:
