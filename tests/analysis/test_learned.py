@@ -9,14 +9,16 @@ import pytest
 import crug
 from crug.analysis import Map, Subject, analyse, judged, spectrum
 from crug.analysis.basins import CHAOS, CYCLE, LOOP
-from crug.analysis.recognition import FEWEST
+from crug.analysis.recognition import FEWEST, GRACE, Candidate, ranked
 from crug.analysis.verdict import WORDS
 from crug.core.network import from_arrays
 from crug.errors import CrugError
-from crug.readers import Recording
+from crug.model.recognised import recognised
+from crug.readers import Recording, shaped
 from crug.runs.store import read_arrays
 from crug.tasks.attractor import spread
 from crug.tasks.systems import SYSTEMS, generate
+from waves import QUICK, START
 
 DATA = Path(__file__).parents[1] / "data"
 THREE = DATA / "three.crug"
@@ -89,7 +91,58 @@ def test_stretches_are_recognised_and_others_are_new(model):
         assert model.recognise(unseen(name)[:500]).name is None
     assert str(model.recognise(unseen("rossler")[:500])).startswith("new: forecasts of the nearest, ")
     assert str(model.recognise(np.zeros((200, 5)))) == "new: no known recording has as many columns"
-    assert not model.recognise(Recording("x.csv", unseen("lorenz")[:500], ("x", "y", "z"), dt=0.5)).ranking
+    other = model.recognise(Recording("x.csv", unseen("lorenz")[:500], ("x", "y", "z"), dt=0.5))
+    assert not other.ranking
+    assert str(other).startswith("new: lorenz cannot be compared: its samples are 0.01 apart, these 0.5")
+
+
+@pytest.mark.parametrize("scale", [0.1, 0.5, 1.0, 1e3, 1e8])
+@pytest.mark.parametrize("columns", [2, 3])
+def test_noise_is_no_known_system(model, scale, columns):
+    noise = scale * np.random.default_rng(0).standard_normal((500, columns))
+    assert model.recognise(noise).name is None
+
+
+@pytest.mark.parametrize("name", ["van-der-pol", "lorenz", "chua"])
+def test_a_known_system_out_of_order_or_out_of_scale_is_new(model, name):
+    rng, x = np.random.default_rng(0), unseen(name)[:500]
+    for other in (rng.permutation(x), x[::-1], 1e8 * x, 100 * x, np.tile(x[:1], (500, 1))):
+        assert model.recognise(other).name is None
+    assert model.recognise(x + 0.05 * rng.standard_normal(x.shape)).name == name
+
+
+def test_forecasts_that_are_no_better_than_a_guess_recognise_nothing():
+    found = ranked([Candidate("one", 1.0, 1.5, 1.1)], {})
+    assert found.name is None
+    assert str(found) == "new: forecasts of the nearest, one, are no better than a guess"
+
+
+def test_a_recording_with_too_short_a_held_out_part_is_left_out(model):
+    """Its network cannot be calibrated; the others can."""
+    known = model.recordings[1]
+    short = replace(known, task=replace(known.task, test=known.task.test[:100]))
+    placed = [(one, *model._placed(one.name)) for one in (short, model.recordings[2])]
+    found = recognised(placed, unseen("chua")[:500])
+    assert found.name == "chua"
+    assert dict(found.left_out) == {"lorenz": "of what was held out no piece has 150 samples"}
+    assert str(recognised(placed[:1], unseen("lorenz")[:500])).startswith("new: lorenz cannot be compared: of what ")
+
+
+def test_a_stretch_longer_than_what_was_held_out_is_compared_with_different_parts_of_it(model):
+    known = model.recordings[1]
+    half = replace(known, task=replace(known.task, test=known.task.test[:600]))
+    (found,) = recognised([(half, *model._placed(known.name))], unseen("lorenz", 2_000)).ranking
+    assert found.limit > 1.05 * GRACE
+
+
+def test_delayed_copies_are_made_as_they_were_learned():
+    t = 0.1 * np.arange(3_000)
+    x = np.sin(t)[:, None] + 0.3 * np.sin(2 * t)[:, None]
+    model = crug.Model(units=24, seed=0, settings=START)
+    model.learn(shaped(Recording("x", x[:2_500], ("x",), 0.1), lags=[8, 16]), name="wave", **QUICK)
+    found = model.recognise(x[2_500:])
+    assert [one.name for one in found.ranking] == ["wave"]
+    assert found.ranking == model.recognise(shaped(Recording("x", x[2_500:], ("x",)), lags=[8, 16])).ranking
 
 
 def test_what_cannot_be_recognised_is_refused(model):

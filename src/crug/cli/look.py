@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from crug.analysis import Analysis, Subject
@@ -21,7 +22,7 @@ from crug.model.told import book_of_model
 from crug.page import Book, write_page
 from crug.page.run import book_of_runs
 from crug.page.server import HOST, Source, server, source_of_files, source_of_run, under_way
-from crug.readers import read
+from crug.readers import read, shaped
 from crug.report.terminal import say
 from crug.runs import store
 from crug.runs.opened import open_run
@@ -67,16 +68,19 @@ def recognise(
     data: Annotated[str, typer.Argument(help="A file with a stretch of data, in any format that learn takes.")],
     columns: Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1.")] = None,
     fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    decimate: Annotated[int, typer.Option(min=1, help="As when the recordings were learned.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Which known recording's dynamics made a stretch of data, or whether it is new.
 
-    The data are to have the columns, the units and the interval of the recordings.
+    The data are to have the columns, the units and the interval of the recordings. Delayed copies that a recording was
+    learned with are made again.
     """
-    found = load(file).recognise(read(data, listed(columns), fill))
+    found = load(file).recognise(shaped(read(data, listed(columns), fill), decimate=decimate))
     if as_json:
         ranking = [{**vars(one), "same": one.same} for one in found.ranking]
-        told = {"name": found.name, "margin": found.margin, "ranking": ranking}
+        margin = found.margin if np.isfinite(found.margin) else None  # there is no second best
+        told = {"name": found.name, "margin": margin, "ranking": ranking, "left_out": dict(found.left_out)}
         typer.echo(json.dumps(store.encode(told), indent=1))
         return
     say(str(found))
