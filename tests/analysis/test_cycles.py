@@ -3,18 +3,9 @@
 import numpy as np
 import pytest
 
+from analysis.by_hand import made, tent
 from crug.analysis.cycles import closed, enumerated, find_orbits, searched
 from crug.analysis.maps import Map
-
-
-def made(a, W, h, relu) -> Map:
-    a, W, h = (np.asarray(x, np.float64) for x in (a, W, h))
-    return Map(a, W, h, np.asarray(relu, bool), np.array([0]), np.zeros((len(a), 0)))
-
-
-def tent() -> Map:
-    """x' = 1 - 2 |x|, by units that are x and -x."""
-    return made([0, 0], [[-2, -2], [2, 2]], [1, -1], [True, True])
 
 
 def two_units() -> Map:

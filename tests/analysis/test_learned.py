@@ -8,10 +8,11 @@ import pytest
 
 import crug
 from crug.analysis import Map, Subject, analyse, judged, spectrum
-from crug.analysis.basins import CHAOS, CYCLE, LOOP
+from crug.analysis.analysis import disagreement
+from crug.analysis.basins import CHAOS, CYCLE, DIVERGENT, LOOP
 from crug.analysis.recognition import FEWEST, GRACE, Candidate, ranked
 from crug.analysis.verdict import WORDS
-from crug.core.network import from_arrays
+from crug.core.network import Network, commit, create, from_arrays
 from crug.errors import CrugError
 from crug.model.recognised import recognised
 from crug.readers import Recording, shaped
@@ -188,3 +189,25 @@ def test_chaos_in_a_network_of_a_periodic_recording_is_remarked(model):
     remarks = judged(model.network, 1, periodic).remarks
     assert any("the network is chaotic, the recording is not" in remark for remark in remarks)
     assert any(remark.startswith("its ") for remark in remarks)
+
+
+def running_away(growth: float) -> Network:
+    """A network that turns, and goes outwards."""
+    turn = growth * np.array([[np.cos(0.08), -np.sin(0.08)], [np.sin(0.08), np.cos(0.08)]], np.float32)
+    empty = np.zeros((2, 0), np.float32)
+    parts = {"a": np.zeros(2, np.float32), "W": turn, "C": empty, "h": np.zeros(2, np.float32), "V": empty}
+    network = create(4, 0, 2, np.random.default_rng(0))
+    return commit(network, np.arange(2), np.arange(2), parts, np.array([], np.int64))
+
+
+def test_a_network_that_runs_away_slowly_is_not_called_chaotic(model):
+    t = 0.08 * np.arange(6_000)[:, None]
+    rng = np.random.default_rng(0)
+    circle = np.concatenate([np.cos(t), np.sin(t)], axis=1) + 0.01 * rng.standard_normal((6_000, 2))
+    task = replace(model.recordings[0].task, test=circle)
+    network = running_away(1.002)
+    found = analyse(Subject(network, 0, task, (task.name,)))
+    assert found.recorded is not None
+    assert "the network is chaotic" in disagreement(found.exponents, found.recorded)  # by the numbers alone
+    assert (found.limit.kind, found.disagreement) == (DIVERGENT, "")
+    assert not [remark for remark in judged(network, 0, task).remarks if "chaotic" in remark]

@@ -78,8 +78,8 @@ class Analysis:
     @property
     def disagreement(self) -> str:
         """What to say where the network is chaotic and the recording is not, or the other way round; otherwise
-        nothing."""
-        if self.recorded is None or self.driven:
+        nothing, also where the network runs away."""
+        if self.recorded is None or self.driven or self.limit.kind == DIVERGENT:
             return ""
         return disagreement(self.exponents, self.recorded)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crug.analysis.analysis import disagreement
+from crug.analysis.basins import runs_away
 from crug.analysis.lyapunov import STEPS, TRANSIENT, spectrum
 from crug.analysis.maps import Map
 from crug.analysis.recorded import recorded_exponents
@@ -50,7 +51,7 @@ class Judged:
         judged = [name for name in ALLOWED if name in values and name in self.floor]
         if not judged:
             return ""
-        if not all(np.isfinite(values[name]) for name in judged):
+        if not np.isfinite(values.get("d_stsp", 0.0)):  # D_H and errors are infinite also where nothing moves
             return "divergent"
         level = max(_level(name, values[name], self.floor[name]) for name in judged)
         return WORDS[max(level, 2) if self.remarks else level]
@@ -88,13 +89,15 @@ def remarks(network: Network, number: int, task: Task, seed: int | None = None) 
         rollouts = roll_out(system, spread(seen.x, STARTS), seen.rollout, network.noises[number], seed)
         if not np.isfinite(rollouts).all():
             return []
-        said = differing(*own, max(map(len, parts)), list(rollouts))
+        said = differing(*own, parts, list(rollouts))
     if seed is not None:
         return said  # noise has no exponents
     recorded = recorded_exponents(seen.x, seen.dt, seen.breaks)
     if recorded is None:
         return said
-    z0 = system.start(spread(seen.x, 2))
-    ours = spectrum(Map.of(system), z0, seen.dt, (STEPS, TRANSIENT), None, 3)
+    exact, z0 = Map.of(system), system.start(spread(seen.x, 2))
+    if runs_away(exact, exact.run(z0, STEPS + TRANSIENT, skip=STEPS + TRANSIENT - 1)):
+        return said
+    ours = spectrum(exact, z0, seen.dt, (STEPS, TRANSIENT), None, 3)
     different = disagreement(ours, recorded)
     return [*said, different] if different else said
