@@ -21,6 +21,7 @@ from crug.tasks.base import Task
 
 WORDS = ("indistinguishable from the recording", "good", "recognisable", "not what was recorded")
 """From the best to the worst."""
+DIVERGENT = "divergent"
 ALLOWED: Mapping[str, tuple[float, float, float]] = {
     "d_stsp": (0.05, 0.2, 3.0),
     "d_h": (0.01, 0.04, 0.3),
@@ -52,7 +53,7 @@ class Judged:
         if not judged:
             return ""
         if not np.isfinite(values.get("d_stsp", 0.0)):  # D_H and errors are infinite also where nothing moves
-            return "divergent"
+            return DIVERGENT
         level = max(_level(name, values[name], self.floor[name]) for name in judged)
         return WORDS[max(level, 2) if self.remarks else level]
 

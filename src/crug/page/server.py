@@ -51,8 +51,15 @@ class Watched:
         with self.lock:
             version = self.version()
             if self.made is None or self.made[0] != version:
-                self.made = version, page(self.source.book(), version).encode()
+                self.made = version, page(self._book(), version).encode()
             return self.made[1]
+
+    def _book(self) -> Book:
+        """Of the source, or of what is wrong with it: the page asks on, and it may be mended."""
+        try:
+            return self.source.book()
+        except CrugError as error:
+            return Book("This cannot be shown", error.on_the_command_line)
 
 
 def server(source: Source, port: int = 0) -> ThreadingHTTPServer:
