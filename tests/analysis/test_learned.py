@@ -71,8 +71,13 @@ def test_an_analysis_says_what_it_found(model):
     said = str(found)
     assert said.startswith("chua: a chaotic attractor\nlargest exponent 0.")
     assert f"visits {found.regions.count} linear region" in said
+    edges = found.regions.graph.edges
+    assert f"it goes most often from {edges[0][0] + 1} to {edges[0][1] + 1} (" in said
     assert found.orbits.complete[:1] == (1,)
     stored = found.to_json()
+    first = {"from": edges[0][0] + 1, "to": edges[0][1] + 1, "count": edges[0][2]}
+    assert stored["regions"]["transitions"][0] == first
+    assert len(stored["regions"]["shares"]) <= found.regions.count
     assert stored["kind"] == CHAOS
     assert stored["orbits"][0]["place"] == found.places[0].tolist()
     assert sum(basin["share"] for basin in stored["basins"]) == pytest.approx(1)

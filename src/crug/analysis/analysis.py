@@ -26,6 +26,8 @@ BEYOND = 0.5
 """Of the range of the recording, by how much these places may lie beyond it."""
 FOLLOWED = 4
 """Rollouts along which exponents are taken."""
+TOLD, KEPT = 4, 50
+"""Transitions between regions that are told in words, and regions and transitions that are kept in a file."""
 MARGIN = 0.1
 """Of the range of the recording, within which a fixed point belongs to what was recorded."""
 
@@ -111,9 +113,16 @@ class Analysis:
     def _regions(self) -> str:
         found = self.regions
         words = f"{found.count} linear region{'s' if found.count > 1 else ''} of {found.possible:,.0f}"
-        return (
+        said = (
             f"visits {words}, {found.most} of them for 95 % of the time; the next one leaves {found.rate:.2g} bits open"
         )
+        edges = found.graph.edges
+        if not edges:
+            return said
+        changes = sum(count for *_, count in edges)
+        each = ", ".join(f"{i + 1} to {j + 1} ({100 * n / changes:.0f} %)" for i, j, n in edges[:TOLD])
+        most = f"; it goes most often from {each}" if len(edges) > TOLD else f"; it goes from {each}"
+        return f"{said}{most}, where 1 is the region that it visits most"
 
     def _orbits(self) -> str:
         fixed = self.orbits.of(1)
@@ -152,7 +161,7 @@ class Analysis:
             "dimension": self.exponents.dimension,
             "orbits": orbits,
             "complete": list(self.orbits.complete),
-            "regions": {"visited": self.regions.count, "bits": self.regions.entropy, "rate": self.regions.rate},
+            "regions": _regions_json(self.regions),
             "basins": [{"kind": basin.limit.kind, "share": basin.share} for basin in self.basins],
             **({"transfer": {k: v if k == "ratio" else dict(v) for k, v in vars(t).items()}} if t else {}),
             **({"disagreement": self.disagreement} if self.disagreement else {}),
@@ -183,6 +192,13 @@ def _both(ours: Exponents, theirs: Exponents) -> str:
 def _exponents_json(found: Exponents) -> dict[str, Any]:
     per_time = {"per_time": found.per_time.tolist(), "error_per_time": (found.errors / found.dt).tolist()}
     return {"per_sample": found.values.tolist(), "error": found.errors.tolist(), **per_time}
+
+
+def _regions_json(found: Regions) -> dict[str, Any]:
+    edges = [{"from": i + 1, "to": j + 1, "count": count} for i, j, count in found.graph.edges[:KEPT]]
+    shares = found.shares[:KEPT].tolist()
+    numbers = {"visited": found.count, "bits": found.entropy, "rate": found.rate}
+    return {**numbers, "shares": shares, "transitions": edges}
 
 
 @dataclass(frozen=True)
@@ -240,7 +256,7 @@ def analyse(subject: Subject, cycles: int = 1) -> Analysis:
         inside=tuple(bool(((x > low - margin) & (x < high + margin)).all()) for x in readouts),
         regions=regions(patterns),
         basins=() if pushes is not None else basins(system, whole.start(_starts(seen)), limit),
-        transfer=transfer(network, number, subject.names, seen.x[:1]) if pushes is None else None,
+        transfer=transfer(network, number, subject.names, seen.x[:1], pushes),
         driven=pushes is not None,
     )
 

@@ -159,6 +159,8 @@ def _chapter(number: int, chapter: Chapter) -> list[str]:
         rows.append(["a perfect model", *(_shown(m.judged.floor, name) for name in names)])
     found.append(_table("Scores", ["", *(escape(MEASURES[name].label) for name in names)], rows))
     found += _figures(of_chapter(chapter), _anchor(number))
+    if m.learned.history and "loss" not in m.curves:
+        found.append('<p class="floor">Learning curves were not kept.</p>')
     if chapter.analysis is not None:
         first, *lines = chapter.analysis.sentences()
         items = "".join(f"<li>{'<br>'.join(map(escape, line.splitlines()))}</li>" for line in lines)
