@@ -88,7 +88,7 @@ def test_a_run_that_is_not_finished_is_refused_before_any_work(folders, tmp_path
 def test_a_run_under_way_is_judged_under_the_noise_that_its_tasks_carry(folders, monkeypatch):
     opened = open_run(folders[0])
     ones = np.ones((1, 2), np.float32)
-    noise = Noise(0 * ones, 0.01 * ones[None], -9 * ones[0], 9 * ones[0], np.float32(0))
+    noise = Noise(0 * ones, 0.01 * ones[None], -9 * ones[0], 9 * ones[0], np.zeros((), np.float32))
     noisy = Noisy(1.0, 2.0, 1.0, opened.learned[0].own)
     way = replace(
         opened,

@@ -48,7 +48,7 @@ def plain(tmp_path):
     file = tmp_path / "watched"
     file.write_text("1")
     (tmp_path / "secret.txt").write_text("secret")
-    return source_of_files([file], lambda: Book("a page", "about it"))
+    return source_of_files(lambda: [file], lambda: Book("a page", "about it"))
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_what_cannot_be_shown_says_why_and_is_shown_when_it_is_mended(tmp_path):
             raise CrugError("watched: is damaged", "mend it")
         return Book("a page", "about it")
 
-    with serving(source_of_files([file], book)) as ask:
+    with serving(source_of_files(lambda: [file], book)) as ask:
         status, body = ask("/")
         assert (status, "watched: is damaged; mend it" in body) == (200, True)
         file.write_text("whole")

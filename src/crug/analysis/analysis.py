@@ -26,6 +26,8 @@ BEYOND = 0.5
 """Of the range of the recording, by how much these places may lie beyond it."""
 FOLLOWED = 4
 """Rollouts along which exponents are taken."""
+MOST = 50
+"""Samples of the longest cycles that may be looked for: each length takes longer than the one before."""
 TOLD, KEPT = 4, 50
 """Transitions between regions that are told in words, and regions and transitions that are kept in a file."""
 MARGIN = 0.1
@@ -112,7 +114,8 @@ class Analysis:
 
     def _regions(self) -> str:
         found = self.regions
-        words = f"{found.count} linear region{'s' if found.count > 1 else ''} of {found.possible:,.0f}"
+        possible = f"{found.possible:,.0f}" if found.possible < 1e9 else f"2^{found.patterns.shape[1]}"
+        words = f"{found.count} linear region{'s' if found.count > 1 else ''} of {possible}"
         said = (
             f"visits {words}, {found.most} of them for 95 % of the time; the next one leaves {found.rate:.2g} bits open"
         )
@@ -131,7 +134,8 @@ class Analysis:
         for orbit, place, inside in zip(self.orbits.found, self.places, self.inside, strict=True):
             what = orbit.kind if orbit.order == 1 else f"{orbit.kind}, cycle of {orbit.order} samples through"
             at = ", ".join(f"{value:.4g}" for value in place[0])
-            said.append(f"  {what} at ({at})" + ("" if inside else ", outside of what was recorded"))
+            outside = "" if inside else ", outside of what was recorded"
+            said.append(f"  {what} at ({at}){outside}: {orbit.leading}")
         return "\n".join(said)
 
     def _transfer(self) -> str:
@@ -148,7 +152,14 @@ class Analysis:
         """The numbers, for a file."""
         recorded = {} if self.recorded is None else {"recorded": _exponents_json(self.recorded)}
         orbits = [
-            {"order": o.order, "kind": o.kind, "stable": o.stable, "place": place.tolist(), "inside": inside}
+            {
+                "order": o.order,
+                "kind": o.kind,
+                "stable": o.stable,
+                "multiplier": [float(o.multipliers[0].real), float(o.multipliers[0].imag)],
+                "place": place.tolist(),
+                "inside": inside,
+            }
             for o, place, inside in zip(self.orbits.found, self.places, self.inside, strict=True)
         ]
         t = self.transfer
@@ -220,8 +231,8 @@ def analyse(subject: Subject, cycles: int = 1) -> Analysis:
     Nothing is random: the same network gives the same analysis.
     """
     network, number, seen = subject.network, subject.number, subject.task.observed()
-    if cycles < 1:
-        raise CrugError(f"cycles = {cycles}; give a positive number, 1 for fixed points only")
+    if not 1 <= cycles <= MOST:
+        raise CrugError(f"cycles = {cycles}; give a number from 1, for fixed points only, to {MOST}")
     if seen is None:
         raise CrugError(
             f"{subject.task.name}: only recordings can be analysed; tasks of trials are judged by their answers"

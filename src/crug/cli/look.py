@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,15 +12,15 @@ import typer
 
 from crug.analysis import Analysis, Subject
 from crug.analysis import analyse as analyse_subject
+from crug.analysis.analysis import MOST
 from crug.cli.model import scratch
 from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
 from crug.model import load
-from crug.model.job import PROGRESS
-from crug.model.told import book_of_model
-from crug.page import Book, write_page
+from crug.model.told import book_of_model, source_of_model
+from crug.page import write_page
 from crug.page.run import book_of_runs
-from crug.page.server import HOST, Source, server, source_of_files, source_of_run, under_way
+from crug.page.server import HOST, server, source_of_run
 from crug.readers import read, shaped
 from crug.report.terminal import say
 from crug.runs import store
@@ -33,7 +32,7 @@ Place = Annotated[Path, typer.Argument(help="A model's file, or the folder of a 
 def analyse(
     path: Place,
     name: Annotated[str | None, typer.Argument(help="A recording or task; all if not given.")] = None,
-    cycles: Annotated[int, typer.Option(min=1, help="Look for cycles of up to so many samples.")] = 1,
+    cycles: Annotated[int, typer.Option(min=1, max=MOST, help="Look for cycles of up to so many samples.")] = 1,
     as_json: Json = False,
 ) -> None:
     """What was learned, in the words of dynamical systems theory.
@@ -112,20 +111,8 @@ def watch(
 
     The page follows as checkpoints come. It reads only; Ctrl-C ends it, and the run goes on.
     """
-    source = source_of_run(path) if path.is_dir() else _source_of_model(path)
+    source = source_of_run(path) if path.is_dir() else source_of_model(path, scratch(path))
     served = server(source, port)
     say(f"http://{HOST}:{served.server_port}/ shows {path}; Ctrl-C ends it")
     with served:
         served.serve_forever()
-
-
-def _source_of_model(file: Path) -> Source:
-    """A model's file, and the folder beside it in which a recording is being learned."""
-    progress = scratch(file) / PROGRESS
-    load(file)
-
-    def book() -> Book:
-        note = under_way(progress) if progress.exists() else ""
-        return replace(book_of_model(load(file), file.name), note=note)
-
-    return source_of_files([file, progress / "history.json", progress / "running.safetensors"], book)

@@ -229,7 +229,7 @@ class Uses:
             return self._known(name).judged
         (network, number), task = self._placed(name), self._tested(name, x, inputs)
         found = judged(network, number, task, NOISE_SEED if network.noises[number] else None)
-        if task.input_columns:
+        if self._driven(name):
             return found
         # where the data are of another system, the held-out part is no measure of what a perfect model would get
         own = task.on(task.test[: len(task.test) // 2]).on(task.test[len(task.test) // 2 :]).floor()
@@ -261,7 +261,10 @@ class Uses:
 
     def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
         """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
-        simple models beside it: the last sample for ever, and a linear autoregression."""
+        simple models beside it: the last sample for ever, and a linear autoregression. Empty where there are too few
+        samples, and for recordings with inputs, which the simple models do not hear."""
+        if self._driven(name):
+            return {}
         return forecast_errors(*self._placed(name), self._tested(name, x))
 
     def _tested(self, name: str, x: Any, inputs: Any = None) -> RecordingTask:
@@ -275,6 +278,11 @@ class Uses:
         if len(x) < FEWEST:
             raise CrugError(f"{name!r}: {len(x)} samples are too few for a score; give at least {FEWEST}")
         return known.task.on(x, inputs)
+
+    def _driven(self, name: str) -> bool:
+        """Whether a recording has inputs, which may be without names."""
+        seen = self._known(name).task.observed()
+        return seen is not None and seen.inputs is not None
 
     def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
         if noise and self._kept(name).record.units.noise is None:
@@ -357,6 +365,8 @@ class Uses:
         except (TypeError, ValueError):
             raise CrugError(f"{name!r}: {called} is not an array of numbers") from None
         dim = self._known(name).task.dim
+        if called != "x0" and dim == 1 and len(x) == 1:  # samples (T,) of a single column
+            x = x.T
         if x.ndim > 2 or x.shape[1] != dim:
             raise CrugError(f"{name!r} has {dim} dimensions; {called} is (N,) or (several, N), not {x.shape}")
         if not len(x):

@@ -140,7 +140,8 @@ def under_way(folder: Path) -> str:
     except (CrugError, OSError):
         return "Nothing is being learned yet, or the run has stopped."
     name = journal["task"].partition("-")[2] or "a recording"  # a model's journals have no names
-    said = f"Learning {name}: {len(journal['outcomes'])} phases are over"
+    over = len(journal["outcomes"])
+    said = f"Learning {name}: {over} phase{' is' if over == 1 else 's are'} over"
     try:
         about = store.read_described(folder / "running.safetensors")[1]
         numbers = json.loads(about["numbers"])
@@ -162,6 +163,6 @@ def source_of_run(folder: Path) -> Source:
     return Source(run.state, run.book)
 
 
-def source_of_files(files: Sequence[Path], book: Callable[[], Book]) -> Source:
-    """Files to be watched, and the book that they make."""
-    return Source(lambda: " ".join(str(_written(file)) for file in files), book)
+def source_of_files(files: Callable[[], Sequence[Path]], book: Callable[[], Book]) -> Source:
+    """Files to be watched, as many as there are at the time, and the book that they make."""
+    return Source(lambda: " ".join(f"{file}{_written(file)}" for file in files()), book)
