@@ -12,7 +12,6 @@ import typer
 
 from crug.analysis import Analysis, Subject
 from crug.analysis import analyse as analyse_subject
-from crug.analysis.analysis import MOST
 from crug.cli.model import scratch
 from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
@@ -32,7 +31,7 @@ Place = Annotated[Path, typer.Argument(help="A model's file, or the folder of a 
 def analyse(
     path: Place,
     name: Annotated[str | None, typer.Argument(help="A recording or task; all if not given.")] = None,
-    cycles: Annotated[int, typer.Option(min=1, max=MOST, help="Look for cycles of up to so many samples.")] = 1,
+    cycles: Annotated[int, typer.Option(help="Look for cycles of up to so many samples.")] = 1,
     as_json: Json = False,
 ) -> None:
     """What was learned, in the words of dynamical systems theory.
