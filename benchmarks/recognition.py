@@ -1,4 +1,5 @@
-"""Which recording made this? A model of twelve systems is given stretches of these and of twelve that it never saw.
+"""Which recording made this? A model of twelve systems is given stretches of these, of twelve that it never saw, and of
+what no system made: noise, samples that were shuffled, a known system out of all scale.
 
     python benchmarks/recognition.py --model twelve.crug --page docs/understand.md
 
@@ -42,19 +43,33 @@ def cut(model: Model) -> Model:
     return Model.restored(model.seed, model.settings, kept, 0)
 
 
-def stretches(system: System, noise: float) -> np.ndarray:
+def stretches(system: System) -> np.ndarray:
     """Of the part of a system that no model has seen: (several, samples, columns)."""
     x = generate(system, 0).test
     starts = np.linspace(0, len(x) - STRETCH, COUNT).astype(int)
-    rng = np.random.default_rng(1)
-    return np.stack([x[i : i + STRETCH] for i in starts]) + noise * rng.standard_normal((COUNT, STRETCH, x.shape[1]))
+    return np.stack([x[i : i + STRETCH] for i in starts])
 
 
-def row(model: Model, system: System, noise: float) -> tuple[int, int, list[float]]:
-    """How many stretches of a system were named rightly (a system that was not learned: called new), how many not, and
-    how far off the best candidate was for each."""
-    expected = system.name if system.name in model.tasks else None
-    found = [model.recognise(x) for x in stretches(system, noise)]
+def made_by_none() -> dict[str, np.ndarray]:
+    """Stretches that no system made."""
+    rng, (lorenz, chua) = np.random.default_rng(2), (stretches(SYSTEMS[name]) for name in ("lorenz", "chua"))
+    white = rng.standard_normal(lorenz.shape)
+    return {
+        "white noise": white,
+        "white noise, half as strong": 0.5 * white,
+        "random walk": 0.1 * np.cumsum(white, axis=1),
+        "lorenz, shuffled": rng.permuted(lorenz, axis=1),
+        "chua, shuffled": np.stack([rng.permutation(x) for x in chua]),
+        "chua, times 1e8": 1e8 * chua,
+    }
+
+
+def row(model: Model, name: str, clean: np.ndarray, noise: float) -> tuple[int, int, list[float]]:
+    """How many stretches of a system were named rightly (what was not learned: called new), how many not, and how far
+    off the best candidate was for each."""
+    expected = name if name in model.tasks else None
+    noisy = clean + noise * np.random.default_rng(1).standard_normal(clean.shape)
+    found = [model.recognise(x) for x in noisy]
     right = sum(one.name == expected for one in found)
     return right, len(found) - right, [one.ranking[0].times for one in found]
 
@@ -62,12 +77,13 @@ def row(model: Model, system: System, noise: float) -> tuple[int, int, list[floa
 def table(model: Model) -> str:
     """All systems, as Markdown."""
     lines = ["| system | as it is | times as far off | with noise of 5 % | times as far off |", "|---|---|---|---|---|"]
-    for title, systems in (("learned", KNOWN), ("new", OTHERS)):
+    others = {system.name: stretches(system) for system in OTHERS} | made_by_none()
+    for title, given in (("learned", {system.name: stretches(system) for system in KNOWN}), ("new", others)):
         sums = np.zeros((2, 2), int)
-        for system in systems:
-            cells = [system.name]
+        for name, clean in given.items():
+            cells = [name]
             for i, noise in enumerate((0.0, NOISE)):
-                right, wrong, times = row(model, system, noise)
+                right, wrong, times = row(model, name, clean, noise)
                 sums[i] += right, wrong
                 cells += [f"{right} of {right + wrong}", f"{min(times):.2g} to {max(times):.2g}"]
             lines.append(f"| {' | '.join(cells)} |")

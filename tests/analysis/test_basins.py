@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 
-from crug.analysis.basins import CHAOS, CYCLE, DIVERGENT, FIXED, LOOP, TORUS, basins, kind_of, limit_set
+from analysis.by_hand import made, tent, turning
+from crug.analysis.basins import CHAOS, CYCLE, DIVERGENT, FIXED, LOOP, TORUS, UNKNOWN, basins, kind_of, limit_set
 from crug.analysis.lyapunov import Exponents, spectrum
 from crug.analysis.maps import Map
-
-
-def made(a, W, h, relu) -> Map:
-    a, W, h = (np.asarray(x, np.float64) for x in (a, W, h))
-    return Map(a, W, h, np.asarray(relu, bool), np.array([0]), np.zeros((len(a), 0)))
-
-
-def tent() -> Map:
-    return made([0, 0], [[-1.9, -1.9], [1.9, 1.9]], [1, -1], [True, True])
 
 
 def two_wells() -> Map:
@@ -32,7 +24,7 @@ def started(x: np.ndarray) -> np.ndarray:
     [
         (made([0.5], [[0.0]], [1.0], [False]), [0.0], FIXED, "a fixed point"),
         (made([0.3], [[-2.3]], [1.0], [True]), [0.1], CYCLE, "a cycle of 2 samples"),
-        (tent(), [0.1, -0.1], CHAOS, "a chaotic attractor"),
+        (tent(1.9), [0.1, -0.1], CHAOS, "a chaotic attractor"),
         (made([1.5], [[0.0]], [1.0], [False]), [0.1], DIVERGENT, "divergent: rollouts run away"),
     ],
 )
@@ -44,10 +36,21 @@ def test_what_rollouts_end_on(system, z0, kind, words):
 
 
 def test_loops_and_tori_are_told_by_the_zeros_among_their_exponents():
-    errors = np.full(3, 1e-4)
-    assert kind_of(Exponents(np.array([1e-5, -0.1, -0.2]), errors)) == LOOP
-    assert kind_of(Exponents(np.array([2e-5, -1e-5, -0.2]), errors)) == TORUS
-    assert kind_of(Exponents(np.array([1e-2, -1e-5, -0.2]), errors)) == CHAOS
+    errors, x = np.full(3, 1e-4), np.sin(0.1 * np.arange(20_000))[:, None]
+    assert kind_of(Exponents(np.array([1e-5, -0.1, -0.2]), errors), x) == LOOP
+    assert kind_of(Exponents(np.array([2e-5, -1e-5, -0.2]), errors), x) == TORUS
+    assert kind_of(Exponents(np.array([1e-2, -1e-5, -0.2]), errors), x) == CHAOS
+    assert kind_of(Exponents(np.array([-1e-3, -0.1, -0.2]), errors), x) == LOOP  # it closes after very many samples
+
+
+def test_exponents_that_allow_no_answer_give_none():
+    x = np.sin(0.1 * np.arange(20_000))[:, None]
+    assert kind_of(Exponents(np.array([0.02, -0.1]), np.array([0.0075, 0.001])), x) == UNKNOWN
+    for growth in (0.9998, 0.99999):  # so slowly that it is still turning when it is looked at
+        system, z0 = turning(growth), np.array([[1.0, 0.0]])
+        found = limit_set(system, system.run(z0, 25_000)[0], spectrum(system, z0))
+        assert found.kind == UNKNOWN
+        assert found.words.startswith("undecided")
 
 
 def test_starts_on_either_side_reach_a_well_of_their_own():
@@ -59,7 +62,7 @@ def test_starts_on_either_side_reach_a_well_of_their_own():
 
 
 def test_all_chaotic_rollouts_are_on_the_same_attractor():
-    system = tent()
+    system = tent(1.9)
     z0 = np.array([[0.1, -0.1], [0.4, -0.4], [-0.3, 0.3]])
     main = limit_set(system, system.run(z0[:1], 16_000)[0], spectrum(system, z0[:1], steps=(2_000, 0)))
     found = basins(system, np.concatenate([z0, [[9.0, -9.0]]]), main)

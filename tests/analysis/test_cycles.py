@@ -3,18 +3,10 @@
 import numpy as np
 import pytest
 
+from analysis.by_hand import made, tent, turning
+from crug.analysis import cycles
 from crug.analysis.cycles import closed, enumerated, find_orbits, searched
 from crug.analysis.maps import Map
-
-
-def made(a, W, h, relu) -> Map:
-    a, W, h = (np.asarray(x, np.float64) for x in (a, W, h))
-    return Map(a, W, h, np.asarray(relu, bool), np.array([0]), np.zeros((len(a), 0)))
-
-
-def tent() -> Map:
-    """x' = 1 - 2 |x|, by units that are x and -x."""
-    return made([0, 0], [[-2, -2], [2, 2]], [1, -1], [True, True])
 
 
 def two_units() -> Map:
@@ -110,3 +102,28 @@ def test_a_larger_network_is_searched_and_every_result_is_what_it_says():
 
 def test_a_map_without_a_fixed_point_has_none():
     assert find_orbits(made([1.0], [[0.0]], [1.0], [False]), 2).found == ()
+
+
+def test_words_say_what_states_nearby_do():
+    fixed, cycle = find_orbits(two_units(), 2).found
+    assert fixed.leading == "distances times 2 a sample, changing sides"
+    assert cycle.leading == "distances times 0.6 a turn, changing sides"
+    (focus,) = find_orbits(turning(1.1), 1).found
+    assert (focus.kind, focus.leading) == ("unstable focus", "distances times 1.1 a sample, turning")
+
+
+def test_many_units_and_long_cycles_are_searched_in_parts(monkeypatch):
+    """A large network has few tries, and their matrices are not held at a time. 2^1040 sequences are a number too."""
+    held = []
+    real = cycles.solved
+    monkeypatch.setattr(cycles, "solved", lambda *given: held.append(given[1].shape) or real(*given))
+    rng = np.random.default_rng(0)
+    n = 300
+    large = made(rng.uniform(0.3, 0.9, n), rng.normal(0, 0.5 / n**0.5, (n, n)), rng.normal(0, 1, n), np.ones(n, bool))
+    seen = rng.random((5_000, n)) < 0.5
+    find_orbits(large, 1, seen)
+    assert max(count for count, *_ in held) * n**2 <= cycles.TOGETHER
+    assert held[0][0] < 64
+    many = made(np.full(80, 0.5), np.zeros((80, 80)), np.ones(80), np.ones(80, bool))
+    found = find_orbits(many, 13)
+    assert (len(found.of(1)), found.complete) == (1, ())

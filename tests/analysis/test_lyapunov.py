@@ -3,14 +3,10 @@
 import numpy as np
 import pytest
 
+from analysis.by_hand import made, tent
 from crug.analysis.lyapunov import kaplan_yorke, spectrum
 from crug.analysis.maps import Map
 from crug.core.dynamics import System, floors, run_freely
-
-
-def made(a, W, h, relu) -> Map:
-    a, W, h = (np.asarray(x, np.float64) for x in (a, W, h))
-    return Map(a, W, h, np.asarray(relu, bool), np.array([0]), np.zeros((len(a), 0)))
 
 
 def test_a_linear_map_has_the_logarithms_of_its_eigenvalues():
@@ -24,9 +20,8 @@ def test_a_linear_map_has_the_logarithms_of_its_eigenvalues():
 
 
 def test_a_tent_map_has_the_logarithm_of_its_slope():
-    """A slope of 2 would leave binary numbers for good."""
     slope = 1.9
-    system = made([0, 0], [[-slope, -slope], [slope, slope]], [1, -1], [True, True])
+    system = tent(slope)
     found = spectrum(system, np.array([[0.1, -0.1], [0.3, -0.3]]), steps=(3_000, 100), count=1)
     assert found.largest == pytest.approx(np.log(slope), abs=1e-6)
     assert list(found.signs) == [1]

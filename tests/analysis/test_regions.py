@@ -29,3 +29,7 @@ def test_a_fair_coin_has_a_bit_and_a_clock_none():
     coin = np.random.default_rng(0).integers(0, 2, 20_000)
     assert entropy_rate(transitions(coin)) == pytest.approx(1, abs=0.01)
     assert entropy_rate(transitions(np.tile([0, 1, 2], 100))) == 0
+
+
+def test_the_regions_of_very_many_units_are_too_many_for_a_number():
+    assert regions(np.ones((3, 1_100), bool)).possible == np.inf

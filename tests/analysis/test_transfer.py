@@ -53,6 +53,20 @@ def test_who_feeds_whom_and_by_how_much():
     assert 0.3 < found.follows["circle"] <= 1
 
 
+def test_a_task_with_inputs_draws_on_earlier_ones_too():
+    """A constant push takes the place of its own threshold."""
+    network = listening()
+    quiet = transfer(network, 1, ("circle", "listener"), np.array([[1.0]]))
+    raised = replace(network, h=np.where(np.arange(6) == 3, 0.0, network.h).astype(np.float32))
+    pushes = np.zeros((20_000, 4))
+    pushes[:, 3] = network.h[3]
+    pushed = transfer(raised, 1, ("circle", "listener"), np.array([[1.0]]), pushes)
+    assert quiet is not None
+    assert pushed is not None
+    assert pushed.ratio == pytest.approx(quiet.ratio, rel=1e-3)
+    assert pushed.silenced == pytest.approx(quiet.silenced, rel=1e-3)
+
+
 def test_a_task_by_itself_draws_on_nobody():
     assert transfer(listening(), 0, ("circle", "listener"), np.array([[1.0, 0.0]])) is None
     assert transfer(listening(0.0), 1, ("circle", "listener"), np.array([[1.0]])) is None

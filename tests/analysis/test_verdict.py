@@ -20,6 +20,8 @@ def test_the_worse_of_two_measures_counts_and_a_remark_too():
     floor = {"d_stsp": 0.2, "d_h": 0.02}
     assert Judged(floor).word({"d_stsp": 0.2, "d_h": 0.5}) == WORDS[3]
     assert Judged(floor).word({"d_stsp": np.inf, "d_h": 0.5}) == "divergent"
+    # nothing moves: there is no spectrum, but nothing runs away
+    assert Judged(floor).word({"d_stsp": 9.0, "d_h": np.inf}) == WORDS[3]
     assert Judged(floor, ("its period is too regular",)).says({"d_stsp": 0.2, "d_h": 0.02}) == (
         "recognisable: its period is too regular"
     )
@@ -38,7 +40,7 @@ def compared(rollout: np.ndarray, spread: float = 4.0) -> list[str]:
     truth = beats(spread, 0)
     own = steadiest([truth])
     assert own is not None
-    return differing(*own, len(truth), [rollout])
+    return differing(*own, [truth], [rollout])
 
 
 def test_a_rhythm_that_varies_as_the_recording_does_is_not_remarked():
@@ -60,6 +62,18 @@ def test_a_rhythm_that_differs_is_remarked(rollout, said):
     found = compared(rollout)
     assert found
     assert found[0].startswith(said), found
+
+
+def test_short_trajectories_together_have_a_rhythm_too():
+    """Ten of three turns each: no piece shows four periods, all of them show twenty."""
+    recorded = [beats(4.0, seed, 3) for seed in range(10)]
+    own = steadiest(recorded)
+    assert own is not None
+    assert differing(*own, recorded, [beats(4.0, 20 + seed, 300) for seed in range(5)]) == []
+    fast = [beats(4.0, 20 + seed, 300)[::2] for seed in range(5)]
+    assert differing(*own, recorded, fast)[0].startswith("its period is off: 50.")
+    still = [np.zeros((30_000, 1)) for _ in range(5)]
+    assert differing(*own, recorded, still) == ["it does not keep the recording's rhythm: hardly a turn is completed"]
 
 
 def test_noise_has_no_rhythm_and_turns_begin_where_a_column_rises():

@@ -39,6 +39,12 @@ def file(text, tmp_path_factory):
     return place
 
 
+def of_twenty(book):
+    """A page of as many recordings: the three again and again."""
+    chapters = [replace(book.chapters[i % 3], name=f"recording {i}") for i in range(20)]
+    return page(replace(book, chapters=chapters))
+
+
 def without_plotly(text: str) -> str:
     """The page up to its scripts."""
     return text[: text.rindex("</main>")]
@@ -54,7 +60,7 @@ def test_a_page_has_all_that_it_needs_and_words_for_everything(text, book):
         assert re.search(r"<figcaption>[^<]{10,}</figcaption>", figure)
         material = re.search(r'<script type="application/json">(.*?)</script>', figure, re.S)
         assert material
-        assert set(json.loads(material[1].replace("<\\/", "</"))) == {"data", "layout"}
+        assert set(json.loads(material[1])) == {"data", "layout"}
     assert not re.search(r'(src|href)="(?!#|data:)', body)
     for chapter in book.chapters:
         assert f">{chapter.name}</a>" in body
@@ -62,17 +68,21 @@ def test_a_page_has_all_that_it_needs_and_words_for_everything(text, book):
     assert "largest exponent" in body
 
 
-def test_twenty_recordings_stay_below_25_megabytes(text, book):
-    pictures = len(without_plotly(text)) / len(book.chapters)
-    assert 20 * pictures + len(text) - len(without_plotly(text)) < 25e6
+def test_twenty_recordings_stay_below_25_megabytes(book):
+    assert len(of_twenty(book)) < 25e6
 
 
-def test_names_cannot_leave_their_place(book):
-    odd = "</script><img src=x onerror=alert(1)>"
-    chapters = [replace(book.chapters[0], name=odd, material=replace(book.chapters[0].material, title=odd))]
+@pytest.mark.parametrize("odd", ["</script><img src=x onerror=alert(1)>", "<!--<script>"])
+def test_names_cannot_leave_their_place(book, odd):
+    first = book.chapters[0]
+    drawn = replace(first.drawn, columns=(odd, *first.drawn.columns[1:]))
+    chapters = [replace(first, name=odd, drawn=drawn, material=replace(first.material, title=odd))]
     made = without_plotly(page(replace(book, title=odd, chapters=chapters, network=None)))
     assert "<img" not in made
+    assert "<!--" not in made
     assert made.count("</script>") == made.count("<script")
+    found = re.findall(r'<script type="application/json">(.*?)</script>', made, re.S)
+    assert any(odd in json.dumps(json.loads(one), ensure_ascii=False) for one in found)
 
 
 def test_who_feeds_whom_is_drawn_where_somebody_does(book):
@@ -93,11 +103,12 @@ def test_who_feeds_whom_is_drawn_where_somebody_does(book):
     assert [figure.kind for figure in of_book(book)] == ["ledger"]
 
 
-def test_a_network_that_runs_away_says_so_instead_of_an_empty_picture(book):
+@pytest.mark.parametrize(("value", "how"), [(np.nan, "runs away"), (1e6, "runs away"), (0.0, "stands still")])
+def test_a_network_of_which_nothing_would_be_seen_says_so_instead_of_an_empty_picture(book, value, how):
     chapter = book.chapters[1]
     assert chapter.drawn
-    gone = replace(chapter, drawn=replace(chapter.drawn, rollout=np.full_like(chapter.drawn.rollout, np.nan)))
-    assert "runs away: there is no rollout to show" in page(replace(book, chapters=[gone], network=None))
+    gone = replace(chapter, drawn=replace(chapter.drawn, rollout=np.full_like(chapter.drawn.rollout, value)))
+    assert f"{how}: there is no rollout to show" in page(replace(book, chapters=[gone], network=None))
 
 
 def test_importing_crug_does_not_import_plotly():
@@ -145,10 +156,8 @@ def test_a_browser_draws_it_turns_it_and_asks_nobody(file):
     from selenium.webdriver.common.keys import Keys
 
     with browser() as driver:
-        began = time.monotonic()
         driver.get(file.as_uri())
         assert waited(driver, "document.querySelector('.plot .main-svg')")
-        assert time.monotonic() - began < 30  # 3 s on a machine with nothing else to do
         scene(driver, 0)
         assert min(colours(driver, 0), colours(driver, 1)) > 100
 
@@ -181,6 +190,19 @@ def test_a_browser_draws_it_turns_it_and_asks_nobody(file):
         urls = {one["request"]["url"] for one in sent if not one["documentURL"].startswith("chrome:")}  # its first tab
         assert {url.partition(":")[0] for url in urls} <= {"file", "data", "blob"}
         assert [url for url in urls if url.startswith("file")] == [file.as_uri()]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(missing()), reason=missing() or "-")
+def test_a_page_of_twenty_recordings_opens_within_three_seconds(book, tmp_path):
+    """As much time as the page itself takes, whatever else the machine does meanwhile."""
+    (tmp_path / "twenty.html").write_text(of_twenty(book))
+    with browser() as driver:
+        driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        driver.get((tmp_path / "twenty.html").as_uri())
+        assert waited(driver, "document.querySelector('.plot .main-svg')")
+        spent = {one["name"]: one["value"] for one in driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]}
+        assert 0 < spent["TaskDuration"] < 3
 
 
 def test_a_page_is_written_whole(book, tmp_path):

@@ -48,7 +48,7 @@ def plain(tmp_path):
     file = tmp_path / "watched"
     file.write_text("1")
     (tmp_path / "secret.txt").write_text("secret")
-    return source_of_files([file], lambda: Book("a page", "about it"))
+    return source_of_files(lambda: [file], lambda: Book("a page", "about it"))
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,23 @@ def test_a_new_state_is_a_new_version(plain, tmp_path):
         assert ask("/version")[1] == first
         os.utime(tmp_path / "watched", ns=(1, 1))
         assert ask("/version")[1] != first
+
+
+def test_what_cannot_be_shown_says_why_and_is_shown_when_it_is_mended(tmp_path):
+    file = tmp_path / "watched"
+    file.write_text("broken")
+
+    def book() -> Book:
+        if file.read_text() == "broken":
+            raise CrugError("watched: is damaged", "mend it")
+        return Book("a page", "about it")
+
+    with serving(source_of_files(lambda: [file], book)) as ask:
+        status, body = ask("/")
+        assert (status, "watched: is damaged; mend it" in body) == (200, True)
+        file.write_text("whole")
+        os.utime(file, ns=(1, 1))
+        assert "<h1>a page</h1>" in ask("/")[1]
 
 
 def test_a_port_that_is_taken_and_a_folder_that_is_no_run_are_refused(plain, tmp_path):

@@ -26,6 +26,10 @@ BEYOND = 0.5
 """Of the range of the recording, by how much these places may lie beyond it."""
 FOLLOWED = 4
 """Rollouts along which exponents are taken."""
+MOST = 50
+"""Samples of the longest cycles that may be looked for: each length takes longer than the one before."""
+TOLD, KEPT = 4, 50
+"""Transitions between regions that are told in words, and regions and transitions that are kept in a file."""
 MARGIN = 0.1
 """Of the range of the recording, within which a fixed point belongs to what was recorded."""
 
@@ -78,8 +82,8 @@ class Analysis:
     @property
     def disagreement(self) -> str:
         """What to say where the network is chaotic and the recording is not, or the other way round; otherwise
-        nothing."""
-        if self.recorded is None or self.driven:
+        nothing, also where the network runs away."""
+        if self.recorded is None or self.driven or self.limit.kind == DIVERGENT:
             return ""
         return disagreement(self.exponents, self.recorded)
 
@@ -110,10 +114,18 @@ class Analysis:
 
     def _regions(self) -> str:
         found = self.regions
-        words = f"{found.count} linear region{'s' if found.count > 1 else ''} of {found.possible:,.0f}"
-        return (
+        possible = f"{found.possible:,.0f}" if found.possible < 1e9 else f"2^{found.patterns.shape[1]}"
+        words = f"{found.count} linear region{'s' if found.count > 1 else ''} of {possible}"
+        said = (
             f"visits {words}, {found.most} of them for 95 % of the time; the next one leaves {found.rate:.2g} bits open"
         )
+        edges = found.graph.edges
+        if not edges:
+            return said
+        changes = sum(count for *_, count in edges)
+        each = ", ".join(f"{i + 1} to {j + 1} ({100 * n / changes:.0f} %)" for i, j, n in edges[:TOLD])
+        most = f"; it goes most often from {each}" if len(edges) > TOLD else f"; it goes from {each}"
+        return f"{said}{most}, where 1 is the region that it visits most"
 
     def _orbits(self) -> str:
         fixed = self.orbits.of(1)
@@ -122,7 +134,8 @@ class Analysis:
         for orbit, place, inside in zip(self.orbits.found, self.places, self.inside, strict=True):
             what = orbit.kind if orbit.order == 1 else f"{orbit.kind}, cycle of {orbit.order} samples through"
             at = ", ".join(f"{value:.4g}" for value in place[0])
-            said.append(f"  {what} at ({at})" + ("" if inside else ", outside of what was recorded"))
+            outside = "" if inside else ", outside of what was recorded"
+            said.append(f"  {what} at ({at}){outside}: {orbit.leading}")
         return "\n".join(said)
 
     def _transfer(self) -> str:
@@ -139,7 +152,14 @@ class Analysis:
         """The numbers, for a file."""
         recorded = {} if self.recorded is None else {"recorded": _exponents_json(self.recorded)}
         orbits = [
-            {"order": o.order, "kind": o.kind, "stable": o.stable, "place": place.tolist(), "inside": inside}
+            {
+                "order": o.order,
+                "kind": o.kind,
+                "stable": o.stable,
+                "multiplier": [float(o.multipliers[0].real), float(o.multipliers[0].imag)],
+                "place": place.tolist(),
+                "inside": inside,
+            }
             for o, place, inside in zip(self.orbits.found, self.places, self.inside, strict=True)
         ]
         t = self.transfer
@@ -152,7 +172,7 @@ class Analysis:
             "dimension": self.exponents.dimension,
             "orbits": orbits,
             "complete": list(self.orbits.complete),
-            "regions": {"visited": self.regions.count, "bits": self.regions.entropy, "rate": self.regions.rate},
+            "regions": _regions_json(self.regions),
             "basins": [{"kind": basin.limit.kind, "share": basin.share} for basin in self.basins],
             **({"transfer": {k: v if k == "ratio" else dict(v) for k, v in vars(t).items()}} if t else {}),
             **({"disagreement": self.disagreement} if self.disagreement else {}),
@@ -185,6 +205,13 @@ def _exponents_json(found: Exponents) -> dict[str, Any]:
     return {"per_sample": found.values.tolist(), "error": found.errors.tolist(), **per_time}
 
 
+def _regions_json(found: Regions) -> dict[str, Any]:
+    edges = [{"from": i + 1, "to": j + 1, "count": count} for i, j, count in found.graph.edges[:KEPT]]
+    shares = found.shares[:KEPT].tolist()
+    numbers = {"visited": found.count, "bits": found.entropy, "rate": found.rate}
+    return {**numbers, "shares": shares, "transitions": edges}
+
+
 @dataclass(frozen=True)
 class Subject:
     """What is analysed: task `number` of a network, the names of all its tasks, and how the user's units follow from
@@ -204,8 +231,8 @@ def analyse(subject: Subject, cycles: int = 1) -> Analysis:
     Nothing is random: the same network gives the same analysis.
     """
     network, number, seen = subject.network, subject.number, subject.task.observed()
-    if cycles < 1:
-        raise CrugError(f"cycles = {cycles}; give a positive number, 1 for fixed points only")
+    if not 1 <= cycles <= MOST:
+        raise CrugError(f"cycles = {cycles}; give a number from 1, for fixed points only, to {MOST}")
     if seen is None:
         raise CrugError(
             f"{subject.task.name}: only recordings can be analysed; tasks of trials are judged by their answers"
@@ -240,7 +267,7 @@ def analyse(subject: Subject, cycles: int = 1) -> Analysis:
         inside=tuple(bool(((x > low - margin) & (x < high + margin)).all()) for x in readouts),
         regions=regions(patterns),
         basins=() if pushes is not None else basins(system, whole.start(_starts(seen)), limit),
-        transfer=transfer(network, number, subject.names, seen.x[:1]) if pushes is None else None,
+        transfer=transfer(network, number, subject.names, seen.x[:1], pushes),
         driven=pushes is not None,
     )
 

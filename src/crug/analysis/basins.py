@@ -18,6 +18,9 @@ SHORT = 10_000, 0
 """Steps by which the exponents of another attractor than the recording's are taken, and how many are dropped."""
 FAR = 1e3
 """Standard deviations beyond which a rollout has run away."""
+VAGUE = 1e-3
+"""Of an exponent per sample, a standard error beyond which zero is not told from chaos. What moves regularly has
+smaller ones."""
 ALIKE, ERRORS, PARTS = 0.3, 3, 8
 """Two rollouts that go on for ever are on the same set where their means and spreads differ by less than this many
 standard deviations, beside so many standard errors of each. Those follow from how so many parts of a rollout differ:
@@ -53,7 +56,7 @@ class LimitSet:
             TORUS: "a torus (several rhythms that do not lock)",
             CHAOS: "a chaotic attractor",
             DIVERGENT: "divergent: rollouts run away",
-        }.get(self.kind, "undecided: its exponents are too uncertain")
+        }.get(self.kind, "undecided: not at rest, and not clearly periodic or chaotic")
 
 
 @dataclass(frozen=True)
@@ -64,27 +67,38 @@ class Basin:
     share: float
 
 
-def kind_of(exponents: Exponents) -> str:
-    """What a rollout that neither stops nor closes is on, by the signs of its exponents.
+def kind_of(exponents: Exponents, x: np.ndarray) -> str:
+    """What a rollout that has neither stopped nor closed is on, by the signs of its exponents and what was read out of
+    it, x (T, N).
 
-    Where all are negative it closes too, after more samples than were looked at.
+    Where all exponents are negative it will stop or close, after more samples than were looked at: whether it still
+    swings as far as before tells a loop from a fixed point that is approached slowly.
     """
     if not np.isfinite(exponents.values).all():
         return DIVERGENT
-    signs = exponents.signs
+    signs, vague = exponents.signs, exponents.errors > VAGUE
     if signs[0] > 0:
         return CHAOS
-    return TORUS if (signs == 0).sum() > 1 else LOOP
+    if signs[0] < 0:
+        before, after = (part.std(axis=0).max() for part in np.array_split(x[len(x) // 2 :], 2))
+        return LOOP if after > before * np.exp(exponents.largest * len(x) / 8) else UNKNOWN
+    zeros = (signs == 0) & (np.cumsum(signs != 0) == 0)
+    return UNKNOWN if vague[zeros].any() else TORUS if zeros.sum() > 1 else LOOP
+
+
+def runs_away(system: Map, states: np.ndarray) -> bool:
+    """Whether rollouts (..., T, n) have run away, at once or slowly."""
+    return not np.isfinite(states).all() or bool(np.abs(states[..., -1, system.readout]).max() > FAR)
 
 
 def limit_set(system: Map, states: np.ndarray, exponents: Exponents | None = None) -> LimitSet:
     """What a rollout (T, n) ends on. Without exponents, one that goes on for ever is undecided."""
-    if not np.isfinite(states).all() or np.abs(states[-1, system.readout]).max() > FAR:
+    if runs_away(system, states):
         return LimitSet(DIVERGENT)
     about = _about(states[-LOOKED_AT:, system.readout])
     if (orbit := closed(system, states, min(LONGEST, len(states) - 1))) is not None:
         return LimitSet(FIXED if orbit.order == 1 else CYCLE, orbit, about)
-    return LimitSet(UNKNOWN if exponents is None else kind_of(exponents), None, about)
+    return LimitSet(UNKNOWN if exponents is None else kind_of(exponents, states[:, system.readout]), None, about)
 
 
 def basins(system: Map, z0: np.ndarray, main: LimitSet) -> tuple[Basin, ...]:
@@ -103,7 +117,7 @@ def basins(system: Map, z0: np.ndarray, main: LimitSet) -> tuple[Basin, ...]:
                 found[same] = found[same][0], found[same][1] + 1
             elif one.kind == UNKNOWN:
                 exponents = spectrum(system, states[-1:], steps=SHORT, count=4)
-                found.append((replace(one, kind=kind_of(exponents)), 1))
+                found.append((replace(one, kind=kind_of(exponents, states[:, system.readout])), 1))
             else:
                 found.append((one, 1))
     ordered = sorted(found, key=lambda pair: -pair[1])

@@ -21,8 +21,10 @@ ALL = 4_096
 """Sequences of regions up to which all are tried."""
 TRIES, ROUNDS = 2_048, 30
 """Random sequences that a search begins with, and how often each may lead on to another."""
-WORK = 3e8
-"""Multiplications in a round of a search: large networks have fewer tries."""
+WORK, FEWEST = 3e8, 4
+"""Multiplications in the first round of a search, about: large networks have fewer tries, but so many at least."""
+TOGETHER = 2_000_000
+"""Numbers in the matrices that are held at a time, where one alone has not more."""
 CLOSE = 1e-8
 """How far, in parts of its size, a state of a cycle may be from where one step leads."""
 APART = 1e-5
@@ -65,6 +67,13 @@ class Orbit:
             return "unstable focus"
         return "saddle" if np.abs(self.multipliers[-1]) < 1 else "unstable node"
 
+    @property
+    def leading(self) -> str:
+        """In words, what the largest multiplier does to states nearby."""
+        value, each = self.multipliers[0], "sample" if self.order == 1 else "turn"
+        way = ", turning" if abs(value.imag) > 1e-9 else ", changing sides" if value.real < 0 else ""
+        return f"distances times {abs(value):.3g} a {each}{way}"
+
 
 @dataclass(frozen=True)
 class Orbits:
@@ -84,7 +93,7 @@ def find_orbits(system: Map, most: int = 1, seen: np.ndarray | None = None, seed
     found: list[Orbit] = []
     complete = []
     for order in range(1, most + 1):
-        if 2.0 ** (system.rectifying * order) <= ALL:
+        if system.rectifying * order <= np.log2(ALL):
             new = enumerated(system, order)
             complete.append(order)
         else:
@@ -99,8 +108,14 @@ def enumerated(system: Map, order: int) -> list[Orbit]:
     codes = np.arange(2 ** (P * order))
     bits = (codes[:, None] >> np.arange(P * order)) & 1
     patterns = bits.reshape(len(codes), order, P).astype(bool)
-    parts = np.array_split(patterns, max(1, len(patterns) * system.size**2 // 2_000_000))
-    return _distinct(orbit for part in parts for orbit in _valid(system, part, solved(system, part))[0])
+    return _distinct(
+        orbit for part in _parts(system, patterns) for orbit in _valid(system, part, solved(system, part))[0]
+    )
+
+
+def _parts(system: Map, patterns: np.ndarray) -> list[np.ndarray]:
+    """Sequences of regions in parts whose matrices are held at a time."""
+    return np.array_split(patterns, max(1, len(patterns) * system.size**2 // TOGETHER))
 
 
 def searched(
@@ -109,7 +124,7 @@ def searched(
     """Cycles of so many samples that a random search finds."""
     rng = np.random.default_rng(0) if rng is None else rng
     P = system.rectifying
-    tries = int(np.clip(WORK / (order * system.size**3), 64, TRIES))
+    tries = int(np.clip(WORK / (order * system.size**3), FEWEST, TRIES))
     patterns = rng.random((tries, order, P)) < rng.random((tries, 1, 1))
     if seen is not None and len(seen) >= order:
         begins = np.unique(np.linspace(0, len(seen) - order, tries).astype(int))
@@ -121,10 +136,13 @@ def searched(
         patterns = _untried(patterns, tried)
         if not len(patterns):
             break
-        z = solved(system, patterns)
-        orbits, actual = _valid(system, patterns, z)
-        found += orbits
-        patterns = actual[np.isfinite(z).all(axis=1)]
+        leading = []
+        for part in _parts(system, patterns):
+            z = solved(system, part)
+            orbits, actual = _valid(system, part, z)
+            found += orbits
+            leading.append(actual[np.isfinite(z).all(axis=1)])
+        patterns = np.concatenate(leading)
     return _distinct(found)
 
 
@@ -141,10 +159,9 @@ def _untried(patterns: np.ndarray, tried: set[bytes]) -> np.ndarray:
 def solved(system: Map, patterns: np.ndarray) -> np.ndarray:
     """For each sequence of regions (batch, k, P) the state (batch, n) that k steps through them would bring back, not
     a number where there is none."""
-    count, order, _ = patterns.shape
-    M = np.broadcast_to(np.eye(system.size), (count, system.size, system.size))
-    c = np.zeros((count, system.size, 1))
-    for k in range(order):
+    M = system.jacobian(patterns[:, 0])
+    c = np.broadcast_to(system.h[:, None], (*M.shape[:2], 1))
+    for k in range(1, patterns.shape[1]):
         J = system.jacobian(patterns[:, k])
         M, c = J @ M, J @ c + system.h[:, None]
     away = np.eye(system.size) - M

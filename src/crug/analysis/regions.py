@@ -76,7 +76,8 @@ class Regions:
     @property
     def possible(self) -> float:
         """How many there are: 2^P."""
-        return 2.0 ** self.patterns.shape[1]
+        with np.errstate(over="ignore"):
+            return float(np.exp2(self.patterns.shape[1]))
 
     @property
     def most(self) -> int:

@@ -79,11 +79,14 @@ def steadiest(x: Sequence[np.ndarray]) -> tuple[Rhythm, Levels] | None:
     return min(found, key=lambda pair: pair[0].looseness, default=None)
 
 
-def differing(own: Rhythm, levels: Levels, length: int, rollouts: Sequence[np.ndarray]) -> list[str]:
-    """What is wrong with the rhythm of rollouts, in words, beside that of a recording of so many samples. Rollouts are
-    looked at in pieces as long as the recording: what a piece of them may show by chance is nothing wrong."""
-    count = max(1, len(rollouts[0]) // length)
-    pieces = [rhythm([part], own.column, levels) for one in rollouts for part in np.array_split(one, count)]
+def differing(own: Rhythm, levels: Levels, recorded: Sequence[np.ndarray], rollouts: Sequence[np.ndarray]) -> list[str]:
+    """What is wrong with the rhythm of rollouts, in words, beside that of the trajectories that were recorded. Rollouts
+    are looked at in pieces as long as all of these, cut as these are: what a piece may show by chance is nothing wrong,
+    and turns that a cut goes through are lost in both."""
+    whole, mean = sum(map(len, recorded)), sum(map(len, recorded)) / len(recorded)
+    parts = [part for one in rollouts for part in np.array_split(one, max(1, len(one) // whole))]
+    cuts = [np.array_split(part, max(1, round(len(part) / mean))) for part in parts]
+    pieces = [rhythm(cut, own.column, levels) for cut in cuts]
     told = [piece for piece in pieces if len(piece.period) >= FEWEST // 2]
     if len(told) < (1 - BY_CHANCE) * len(pieces):
         return ["it does not keep the recording's rhythm: hardly a turn is completed"]

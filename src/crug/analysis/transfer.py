@@ -3,8 +3,9 @@ source, and whose regions the task's own regions follow."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from crug.core.network import Network
 
 STEPS, SKIP = 10_000, 1_000
 """Steps of the rollout that is looked at, and how many are dropped before."""
+Run = Callable[[Map], np.ndarray]
+"""The states (1, steps, n) of a system, from the same start under the same pushes."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,11 @@ class Transfer:
     follows: Mapping[str, float]
 
 
-def transfer(network: Network, number: int, names: Sequence[str], x0: np.ndarray) -> Transfer | None:
-    """What task `number` draws on, in a rollout from x0 (1, N); None where it draws on nothing."""
+def transfer(
+    network: Network, number: int, names: Sequence[str], x0: np.ndarray, pushes: np.ndarray | None = None
+) -> Transfer | None:
+    """What task `number` draws on, in a rollout from x0 (1, N), under pushes (T, n) from outside if there are any; None
+    where it draws on nothing."""
     units = network.runs[number]
     owners = network.owner[units]
     own = np.flatnonzero(owners == number)
@@ -48,7 +54,9 @@ def transfer(network: Network, number: int, names: Sequence[str], x0: np.ndarray
         return None
     system = Map.of(network.task_system(number))
     z0 = network.task_system(number).start(x0)
-    states = system.run(z0, STEPS, skip=SKIP)[0]
+    steps = STEPS if pushes is None else min(STEPS, len(pushes))
+    run: Run = partial(Map.run, z0=z0, steps=steps, pushes=pushes, skip=min(SKIP, steps // 10))
+    states = run(system)[0]
     active = np.where(system.relu, np.maximum(states, 0), states)
     within = _rms(active[:, own] @ system.W[np.ix_(own, own)].T)
     places = {names[k]: np.flatnonzero(owners == k) for k in heard}
@@ -56,7 +64,7 @@ def transfer(network: Network, number: int, names: Sequence[str], x0: np.ndarray
     return Transfer(
         ratio=_ratio(_rms(np.sum(list(given.values()), axis=0)), within),
         by_source={name: _ratio(_rms(push), within) for name, push in given.items()},
-        silenced={name: _lost(system, z0, states, own, at) for name, at in places.items()},
+        silenced={name: _lost(run, system, states, own, at) for name, at in places.items()},
         follows={name: _followed(system, states, own, at) for name, at in places.items()},
     )
 
@@ -80,12 +88,12 @@ def _ratio(one: float, other: float) -> float:
     return one / other if other else np.inf
 
 
-def _lost(system: Map, z0: np.ndarray, states: np.ndarray, own: np.ndarray, source: np.ndarray) -> float:
+def _lost(run: Run, system: Map, states: np.ndarray, own: np.ndarray, source: np.ndarray) -> float:
     """How much the readouts change where the task's own units do not hear the source."""
     W = system.W.copy()
     W[np.ix_(own, source)] = 0
     with np.errstate(over="ignore", invalid="ignore"):
-        quiet = Map(system.a, W, system.h, system.relu, system.readout, system.C).run(z0, STEPS, skip=SKIP)[0]
+        quiet = run(Map(system.a, W, system.h, system.relu, system.readout, system.C))[0]
     one, other = states[:, system.readout], quiet[:, system.readout]
     if not np.isfinite(other).all():
         return np.inf

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from crug.analysis.analysis import disagreement
+from crug.analysis.basins import runs_away
 from crug.analysis.lyapunov import STEPS, TRANSIENT, spectrum
 from crug.analysis.maps import Map
 from crug.analysis.recorded import recorded_exponents
@@ -20,6 +21,7 @@ from crug.tasks.base import Task
 
 WORDS = ("indistinguishable from the recording", "good", "recognisable", "not what was recorded")
 """From the best to the worst."""
+DIVERGENT = "divergent"
 ALLOWED: Mapping[str, tuple[float, float, float]] = {
     "d_stsp": (0.05, 0.2, 3.0),
     "d_h": (0.01, 0.04, 0.3),
@@ -50,8 +52,8 @@ class Judged:
         judged = [name for name in ALLOWED if name in values and name in self.floor]
         if not judged:
             return ""
-        if not all(np.isfinite(values[name]) for name in judged):
-            return "divergent"
+        if not np.isfinite(values.get("d_stsp", 0.0)):  # D_H and errors are infinite also where nothing moves
+            return DIVERGENT
         level = max(_level(name, values[name], self.floor[name]) for name in judged)
         return WORDS[max(level, 2) if self.remarks else level]
 
@@ -88,13 +90,15 @@ def remarks(network: Network, number: int, task: Task, seed: int | None = None) 
         rollouts = roll_out(system, spread(seen.x, STARTS), seen.rollout, network.noises[number], seed)
         if not np.isfinite(rollouts).all():
             return []
-        said = differing(*own, max(map(len, parts)), list(rollouts))
+        said = differing(*own, parts, list(rollouts))
     if seed is not None:
         return said  # noise has no exponents
     recorded = recorded_exponents(seen.x, seen.dt, seen.breaks)
     if recorded is None:
         return said
-    z0 = system.start(spread(seen.x, 2))
-    ours = spectrum(Map.of(system), z0, seen.dt, (STEPS, TRANSIENT), None, 3)
+    exact, z0 = Map.of(system), system.start(spread(seen.x, 2))
+    if runs_away(exact, exact.run(z0, STEPS + TRANSIENT, skip=STEPS + TRANSIENT - 1)):
+        return said
+    ours = spectrum(exact, z0, seen.dt, (STEPS, TRANSIENT), None, 3)
     different = disagreement(ours, recorded)
     return [*said, different] if different else said

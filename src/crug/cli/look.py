@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from crug.analysis import Analysis, Subject
@@ -16,12 +16,11 @@ from crug.cli.model import scratch
 from crug.cli.options import File, Json, listed
 from crug.errors import CrugError
 from crug.model import load
-from crug.model.job import PROGRESS
-from crug.model.told import book_of_model
-from crug.page import Book, write_page
+from crug.model.told import book_of_model, source_of_model
+from crug.page import write_page
 from crug.page.run import book_of_runs
-from crug.page.server import HOST, Source, server, source_of_files, source_of_run, under_way
-from crug.readers import read
+from crug.page.server import HOST, server, source_of_run
+from crug.readers import read, shaped
 from crug.report.terminal import say
 from crug.runs import store
 from crug.runs.opened import open_run
@@ -32,7 +31,7 @@ Place = Annotated[Path, typer.Argument(help="A model's file, or the folder of a 
 def analyse(
     path: Place,
     name: Annotated[str | None, typer.Argument(help="A recording or task; all if not given.")] = None,
-    cycles: Annotated[int, typer.Option(min=1, help="Look for cycles of up to so many samples.")] = 1,
+    cycles: Annotated[int, typer.Option(help="Look for cycles of up to so many samples.")] = 1,
     as_json: Json = False,
 ) -> None:
     """What was learned, in the words of dynamical systems theory.
@@ -67,16 +66,19 @@ def recognise(
     data: Annotated[str, typer.Argument(help="A file with a stretch of data, in any format that learn takes.")],
     columns: Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1.")] = None,
     fill: Annotated[str | None, typer.Option(help="Replace missing values: linear or previous.")] = None,
+    decimate: Annotated[int, typer.Option(min=1, help="As when the recordings were learned.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Which known recording's dynamics made a stretch of data, or whether it is new.
 
-    The data are to have the columns, the units and the interval of the recordings.
+    The data are to have the columns, the units and the interval of the recordings. Delayed copies that a recording was
+    learned with are made again.
     """
-    found = load(file).recognise(read(data, listed(columns), fill))
+    found = load(file).recognise(shaped(read(data, listed(columns), fill), decimate=decimate))
     if as_json:
         ranking = [{**vars(one), "same": one.same} for one in found.ranking]
-        told = {"name": found.name, "margin": found.margin, "ranking": ranking}
+        margin = found.margin if np.isfinite(found.margin) else None  # there is no second best
+        told = {"name": found.name, "margin": margin, "ranking": ranking, "left_out": dict(found.left_out)}
         typer.echo(json.dumps(store.encode(told), indent=1))
         return
     say(str(found))
@@ -108,20 +110,8 @@ def watch(
 
     The page follows as checkpoints come. It reads only; Ctrl-C ends it, and the run goes on.
     """
-    source = source_of_run(path) if path.is_dir() else _source_of_model(path)
+    source = source_of_run(path) if path.is_dir() else source_of_model(path, scratch(path))
     served = server(source, port)
     say(f"http://{HOST}:{served.server_port}/ shows {path}; Ctrl-C ends it")
     with served:
         served.serve_forever()
-
-
-def _source_of_model(file: Path) -> Source:
-    """A model's file, and the folder beside it in which a recording is being learned."""
-    progress = scratch(file) / PROGRESS
-    load(file)
-
-    def book() -> Book:
-        note = under_way(progress) if progress.exists() else ""
-        return replace(book_of_model(load(file), file.name), note=note)
-
-    return source_of_files([file, progress / "history.json", progress / "running.safetensors"], book)

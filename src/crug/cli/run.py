@@ -94,7 +94,7 @@ def demo(
     say(
         f"{out / 'figures' / 'portraits.png'} shows each true attractor beside the network's own: {result.units} "
         f"units hold all four, 'own' and 'final' are equal because nothing is forgotten, and the worst D_stsp is "
-        f"{worst.final['d_stsp']:.2f} ({worst.name}; 0 is perfect, about 15 is a failure). "
+        f"{worst.final['d_stsp']:.2f} ({worst.name}; {worst.judged.beside(worst.final)}). "
         f"Next: crug verify {out}, or four other systems: crug run blgf."
     )
 

@@ -11,12 +11,12 @@ import numpy as np
 
 from crug.analysis import Analysis, Judged, Subject, analyse, judged
 from crug.analysis.baselines import forecast_errors
-from crug.analysis.recognition import FEWEST as SHORTEST
-from crug.analysis.recognition import Recognised, candidate, ranked
+from crug.analysis.recognition import Recognised
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
 from crug.model.kept import Family, Kept
 from crug.model.known import About, Known
+from crug.model.recognised import recognised
 from crug.model.record import whole
 from crug.model.together import connected, run_together
 from crug.page import write_page
@@ -229,7 +229,7 @@ class Uses:
             return self._known(name).judged
         (network, number), task = self._placed(name), self._tested(name, x, inputs)
         found = judged(network, number, task, NOISE_SEED if network.noises[number] else None)
-        if task.input_columns:
+        if self._driven(name):
             return found
         # where the data are of another system, the held-out part is no measure of what a perfect model would get
         own = task.on(task.test[: len(task.test) // 2]).on(task.test[len(task.test) // 2 :]).floor()
@@ -252,30 +252,19 @@ class Uses:
 
         Returns
         -------
-        `name` is the recording, or None if the stretch is new; `ranking` has all recordings with as many columns.
-        `print` says it in words. Recordings with inputs are left out, and those whose samples are farther apart or less
-        far than a Recording says of its own.
+        `name` is the recording, or None if the stretch is new; `ranking` has all recordings with as many columns,
+        before or after the delayed copies are made that they were learned with. `print` says it in words. `left_out`
+        says which of them could not be compared: those with inputs, those whose samples are farther apart or less far
+        than a Recording says of its own, and those with too short a part that they were not learned from.
         """
-        dt = x.dt if isinstance(x, Recording) else None
-        given = np.asarray(x.values if isinstance(x, Recording) else x, np.float64)
-        given = given[:, None] if given.ndim == 1 else given
-        if given.ndim != 2 or len(given) < SHORTEST:
-            raise CrugError(f"to be recognised, data are (T, N) with T at least {SHORTEST}, not {given.shape}")
-        if not np.isfinite(given).all():
-            raise CrugError("the data to be recognised have values that are not finite; leave them out or fill them")
-        found = []
-        for name in self.tasks:
-            known = self._known(name)
-            seen = known.task.observed()
-            if seen is None or seen.inputs is not None or seen.x.shape[1] != given.shape[1]:
-                continue
-            if dt is None or np.isclose(dt, known.about.dt, rtol=0.01):
-                found.append(candidate(*self._placed(name), name, seen, known.scale.standardise(given)))
-        return ranked(found)
+        return recognised([(known, *self._placed(known.name)) for known in self.recordings], x)
 
     def forecast_errors(self, name: str, x: np.ndarray | Recording | None = None) -> dict[str, dict[int, float]]:
         """Errors of forecasts after 1, 10 and 50 samples in standard deviations, of the recording's network and of two
-        simple models beside it: the last sample for ever, and a linear autoregression."""
+        simple models beside it: the last sample for ever, and a linear autoregression. Empty where there are too few
+        samples, and for recordings with inputs, which the simple models do not hear."""
+        if self._driven(name):
+            return {}
         return forecast_errors(*self._placed(name), self._tested(name, x))
 
     def _tested(self, name: str, x: Any, inputs: Any = None) -> RecordingTask:
@@ -289,6 +278,11 @@ class Uses:
         if len(x) < FEWEST:
             raise CrugError(f"{name!r}: {len(x)} samples are too few for a score; give at least {FEWEST}")
         return known.task.on(x, inputs)
+
+    def _driven(self, name: str) -> bool:
+        """Whether a recording has inputs, which may be without names."""
+        seen = self._known(name).task.observed()
+        return seen is not None and seen.inputs is not None
 
     def _noise_seed(self, name: str, noise: bool, seed: int) -> int | None:
         if noise and self._kept(name).record.units.noise is None:
@@ -371,6 +365,8 @@ class Uses:
         except (TypeError, ValueError):
             raise CrugError(f"{name!r}: {called} is not an array of numbers") from None
         dim = self._known(name).task.dim
+        if called != "x0" and dim == 1 and len(x) == 1:  # samples (T,) of a single column
+            x = x.T
         if x.ndim > 2 or x.shape[1] != dim:
             raise CrugError(f"{name!r} has {dim} dimensions; {called} is (N,) or (several, N), not {x.shape}")
         if not len(x):

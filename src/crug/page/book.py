@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from crug.analysis import Analysis, Judged, Map, Subject, analyse
+from crug.analysis import Analysis, Judged, Map, Subject, analyse, regions
 from crug.analysis.baselines import forecast_errors
 from crug.analysis.lyapunov import TRANSIENT
 from crug.analysis.transfer import fed_by
@@ -47,7 +47,8 @@ class Material:
 @dataclass(frozen=True)
 class Drawn:
     """An attractor as it is drawn: truth and rollout (T, N) in the user's units, the linear region of every point of
-    the rollout, the beginnings of both from the same sample, and their power spectra by frequency."""
+    the rollout, the beginnings of both from the same sample, their power spectra by frequency, and how many samples
+    apart the points are."""
 
     columns: tuple[str, ...]
     truth: np.ndarray
@@ -55,6 +56,7 @@ class Drawn:
     regions: np.ndarray
     series: tuple[np.ndarray, np.ndarray]
     spectra: tuple[np.ndarray, np.ndarray, np.ndarray]
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -115,34 +117,26 @@ def _drawn(subject: Subject, seen: Observed) -> Drawn:
     pushes = None if seen.inputs is None else system.pushed(seen.inputs)
     x = seen.x if pushes is not None else x
     step = int(np.clip(memory_length(x) // FINE, 1, COARSE))
-    length = min(POINTS * step, len(x))
+    length, spectrum = min(POINTS * step, len(x)), min(SPECTRUM, len(x))
     skip = TRANSIENT if pushes is None else 0
-    needed = max(length + skip, SERIES) if pushes is None else len(x) - 1
+    needed = skip + max(length, spectrum, SERIES) if pushes is None else len(x) - 1
     with np.errstate(over="ignore", invalid="ignore"):
         states = system.run(whole.start(x[:1]), needed, pushes)[0]
-    after = states[skip : skip + max(length, min(SPECTRUM, len(x)))]
+    after = states[skip : skip + max(length, spectrum)]
     readout = after[:, system.readout]
-    patterns = system.pattern(after[:length:step])
     return Drawn(
         columns=tuple(seen.columns),
         truth=_units(subject, x[:length:step]),
         rollout=_units(subject, readout[:length:step]),
-        regions=_numbered(patterns),
+        regions=regions(system.pattern(after[:length:step])).sequence,
         series=(_units(subject, x[1 : SERIES + 1]), _units(subject, states[:SERIES, system.readout])),
         spectra=_spectra(x, readout, seen.dt),
+        step=step,
     )
 
 
 def _units(subject: Subject, x: np.ndarray) -> np.ndarray:
     return x * subject.std + subject.mean
-
-
-def _numbered(patterns: np.ndarray) -> np.ndarray:
-    """The number of each region, the most frequent first."""
-    _, index, counts = np.unique(patterns, axis=0, return_inverse=True, return_counts=True)
-    rank = np.empty(len(counts), np.int64)
-    rank[np.argsort(-counts, kind="stable")] = np.arange(len(counts))
-    return rank[index.reshape(-1)]
 
 
 def _spectra(x: np.ndarray, rollout: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from crug.metrics import MEASURES
 from crug.page.book import LINES, Chapter, Drawn
 from crug.page.picture import MODEL, OTHER, TRUTH, Figure, Trace, log_axis, log_ticks, numbers
+from crug.page.words import failed, lost, of_sizes
 from crug.runs.result import Learned
-from crug.tasks.base import FAR
 
 REGIONS = ("#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#dd8452", "#937860", "#8172b3", "#bbbbbb")
 """Of linear regions, the most frequent first; the last is of rare ones. They are told apart by the colour-blind too."""
@@ -20,6 +19,8 @@ COLOURED = 27
 """Regions that have a colour; colours repeat."""
 MARKS = {"saddle": "square-open", "unstable focus": "diamond-open", "unstable node": "circle-open"}
 """Of fixed points and cycles; stable ones are filled circles. Three dimensions have few marks that any font shows."""
+LATER = 10
+"""About how many samples later one column is drawn against itself."""
 COLUMNS = 6
 """Most columns in a time series."""
 
@@ -49,7 +50,8 @@ def attractors(chapter: Chapter, drawn: Drawn) -> list[Figure]:
     shown = f"{', '.join(names)} of {N} columns" if N > 3 else ", ".join(names)
     layout = _space(drawn, names) if three else _plane(drawn, names)
     twin = chapter.name if three else ""
-    truth = _path(drawn.truth, {"color": TRUTH, "width": 1.5}, "recorded")
+    later = _later(drawn)
+    truth = _path(drawn.truth, {"color": TRUTH, "width": 1.5}, "recorded", later)
     one = Figure(
         "attractor",
         "Recorded",
@@ -60,18 +62,18 @@ def attractors(chapter: Chapter, drawn: Drawn) -> list[Figure]:
         twin,
         380,
     )
-    if not np.isfinite(drawn.rollout).all():
-        gone = f"The network of {chapter.name} runs away: there is no rollout to show."
+    if how := lost(drawn.rollout, drawn.truth):
+        gone = f"The network of {chapter.name} {how}: there is no rollout to show."
         return [one, Figure("attractor", "Network", gone, gone, [], layout, "", 380)]
     rare = len(REGIONS) - 1
     few = np.where(drawn.regions < COLOURED, drawn.regions % rare, rare)
     colours = [[i / (len(REGIONS) - 1), colour] for i, colour in enumerate(REGIONS)]
     if three:
         line = {"color": few.tolist(), "colorscale": colours, "cmin": 0, "cmax": len(REGIONS) - 1, "width": 2}
-        paths = [_path(drawn.rollout, line, "network")]
+        paths = [_path(drawn.rollout, line, "network", later)]
     else:
         dots = {"color": few.tolist(), "colorscale": colours, "cmin": 0, "cmax": len(REGIONS) - 1, "size": 3}
-        paths = [{**_path(drawn.rollout, {}, "network"), "mode": "markers", "marker": dots}]
+        paths = [{**_path(drawn.rollout, {}, "network", later), "mode": "markers", "marker": dots}]
     visited = chapter.analysis.regions.count if chapter.analysis else int(few.max()) + 1
     orbits = _orbits(chapter, drawn)
     says = f"What the network does by itself, coloured by its linear regions ({visited} are visited)."
@@ -81,9 +83,14 @@ def attractors(chapter: Chapter, drawn: Drawn) -> list[Figure]:
     return [one, Figure("attractor", "Network", alt, says, [*paths, *orbits], layout, twin, 380)]
 
 
-def _path(x: np.ndarray, line: Trace, name: str) -> Trace:
-    if x.shape[1] == 1:  # one column is drawn against itself, a little later
-        x = np.concatenate([x[:-10], x[10:]], axis=1)
+def _later(drawn: Drawn) -> int:
+    """How many points later one column is drawn against itself."""
+    return max(1, round(LATER / drawn.step))
+
+
+def _path(x: np.ndarray, line: Trace, name: str, later: int = 1) -> Trace:
+    if x.shape[1] == 1:
+        x = np.concatenate([x[:-later], x[later:]], axis=1)
     kind = "scatter3d" if x.shape[1] > 2 else "scatter"
     axes = dict(zip("xyz", (numbers(column) for column in x.T[:3]), strict=False))
     return {"type": kind, "mode": "lines", "line": line, "name": name, "hoverinfo": "skip", **axes}
@@ -122,7 +129,7 @@ def _space(drawn: Drawn, names: Sequence[str]) -> dict[str, Any]:
 
 def _plane(drawn: Drawn, names: Sequence[str]) -> dict[str, Any]:
     if len(names) == 1:
-        names, columns = [names[0], f"{names[0]}, 10 samples later"], [0, 0]
+        names, columns = [names[0], f"{names[0]}, {_later(drawn) * drawn.step} samples later"], [0, 0]
     else:
         columns = [0, 1]
     axes = {
@@ -233,15 +240,17 @@ def capacity(chapter: Chapter, learned: Learned, chosen: int) -> Figure:
         max(0.0, 1.0 - np.log10(high / low)) / 2
     )  # at least a factor of ten, so that noise does not look like a trend
     span = [float(np.log10(low)) - room - 0.1, float(np.log10(high)) + room + 0.1]
-    main = MEASURES[next(iter(learned.own.values))]
     layout = {
         "xaxis": {"title": {"text": "units"}},
-        "yaxis": {**log_axis(f"{main.label} on training data"), "range": span, **log_ticks(*span)},
+        "yaxis": {**log_axis(of_sizes(learned)), "range": span, **log_ticks(*span)},
         "showlegend": True,
     }
-    failed = kept.score.rank >= learned.floor + FAR and not main.percent
     says = "Every network that was tried, by its size. "
-    says += "None of them is what was recorded." if failed else "The smallest that is as good as the best was kept."
+    says += (
+        "None of them is what was recorded."
+        if failed(learned)
+        else "The smallest that is as good as the best was kept."
+    )
     return Figure(
         "capacity", "Size and quality", f"{kept.units} units were kept for {chapter.name}.", says, data, layout
     )

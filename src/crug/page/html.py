@@ -4,11 +4,10 @@ view. Script, style and plotly are in the file, so that nothing is asked of any 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from importlib import resources
 from pathlib import Path
-from typing import Any
 
 from crug.errors import CrugError
 from crug.metrics import MEASURES
@@ -16,7 +15,9 @@ from crug.page.book import Book, Chapter
 from crug.page.figures import of_chapter
 from crug.page.overall import called, of_book
 from crug.page.picture import Figure
+from crug.page.words import floor_of, shown, verdicts
 from crug.runs import store
+from crug.runs.result import TaskResult
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval' blob:; style-src 'unsafe-inline'; "
 POLICY += "img-src data: blob:; worker-src blob:; connect-src {}"
@@ -97,8 +98,8 @@ def _table(caption: str, headings: Sequence[str], rows: Sequence[Sequence[str]],
     return f'<div class="wide" tabindex="0" role="region" aria-label="{caption}">{table}</div>'
 
 
-def _shown(values: Any, name: str, errors: Any = None) -> str:
-    return escape(MEASURES[name].shown(values[name], (errors or {}).get(name))) if name in values else ""
+def _shown(values: Mapping[str, float], name: str, errors: Mapping[str, float] | None = None) -> str:
+    return escape(shown(values, name, errors))
 
 
 def _summary(chapters: Sequence[Chapter]) -> list[str]:
@@ -121,17 +122,27 @@ def _summary(chapters: Sequence[Chapter]) -> list[str]:
 
 
 def _results(book: Book) -> list[str]:
-    """Several runs in one table: the first measure of every task at the end."""
+    """Several runs in one table: the first measure of every task at the end with its verdict, and what a perfect model
+    would get."""
     first = book.results[0]
     main = next(iter(first.overall))
     names = list(dict.fromkeys(row.name for result in book.results for row in result.tasks))
     rows = []
     for name, result in zip(called(book), book.results, strict=True):
-        final = {row.name: row.final for row in result.tasks}
-        cells = [_shown(final.get(task, {}), main) for task in names]
+        by_name = {row.name: row for row in result.tasks}
+        cells = [_judged(by_name[task], main) if task in by_name else "" for task in names]
         rows.append([escape(name), *cells, _shown(result.overall, main), str(result.units)])
+    all_rows = [row for result in book.results for row in result.tasks]
+    floors = [floor_of((row for row in all_rows if row.name == name), main) for name in names]
+    if any(floors):
+        rows.append(["a perfect model", *map(escape, floors), "", ""])
     label = escape(MEASURES[main].label)
     return [_table(f"{label} of every task at the end", ["run", *map(escape, names), "overall", "units"], rows)]
+
+
+def _judged(row: TaskResult, name: str) -> str:
+    word = verdicts([row])
+    return _shown(row.final, name) + (f'<br><span class="floor">{escape(word)}</span>' if word else "")
 
 
 def _chapter(number: int, chapter: Chapter) -> list[str]:
@@ -148,6 +159,8 @@ def _chapter(number: int, chapter: Chapter) -> list[str]:
         rows.append(["a perfect model", *(_shown(m.judged.floor, name) for name in names)])
     found.append(_table("Scores", ["", *(escape(MEASURES[name].label) for name in names)], rows))
     found += _figures(of_chapter(chapter), _anchor(number))
+    if m.learned.history and "loss" not in m.curves:
+        found.append('<p class="floor">Learning curves were not kept.</p>')
     if chapter.analysis is not None:
         first, *lines = chapter.analysis.sentences()
         items = "".join(f"<li>{'<br>'.join(map(escape, line.splitlines()))}</li>" for line in lines)
@@ -164,7 +177,8 @@ def _figures(figures: Sequence[Figure], place: str) -> list[str]:
     """Attractors side by side in a row of their own, all others as they fit."""
     found = ['<div class="figures">']
     for i, figure in enumerate(figures):
-        data = json.dumps({"data": figure.data, "layout": figure.layout}, allow_nan=False).replace("</", "<\\/")
+        data = json.dumps({"data": figure.data, "layout": figure.layout}, allow_nan=False)
+        data = data.replace("<", "\\u003c")  # so that no name can end the script, or begin a comment or another one
         twin = f' data-twin="{escape(figure.twin, quote=True)}"' if figure.twin else ""
         label = f'role="img" aria-label="{escape(figure.alt, quote=True)}"'
         turning = ' aria-description="Arrow keys turn the picture."' if figure.twin else ""

@@ -51,8 +51,15 @@ class Watched:
         with self.lock:
             version = self.version()
             if self.made is None or self.made[0] != version:
-                self.made = version, page(self.source.book(), version).encode()
+                self.made = version, page(self._book(), version).encode()
             return self.made[1]
+
+    def _book(self) -> Book:
+        """Of the source, or of what is wrong with it: the page asks on, and it may be mended."""
+        try:
+            return self.source.book()
+        except CrugError as error:
+            return Book("This cannot be shown", error.on_the_command_line)
 
 
 def server(source: Source, port: int = 0) -> ThreadingHTTPServer:
@@ -133,7 +140,8 @@ def under_way(folder: Path) -> str:
     except (CrugError, OSError):
         return "Nothing is being learned yet, or the run has stopped."
     name = journal["task"].partition("-")[2] or "a recording"  # a model's journals have no names
-    said = f"Learning {name}: {len(journal['outcomes'])} phases are over"
+    over = len(journal["outcomes"])
+    said = f"Learning {name}: {over} phase{' is' if over == 1 else 's are'} over"
     try:
         about = store.read_described(folder / "running.safetensors")[1]
         numbers = json.loads(about["numbers"])
@@ -155,6 +163,6 @@ def source_of_run(folder: Path) -> Source:
     return Source(run.state, run.book)
 
 
-def source_of_files(files: Sequence[Path], book: Callable[[], Book]) -> Source:
-    """Files to be watched, and the book that they make."""
-    return Source(lambda: " ".join(str(_written(file)) for file in files), book)
+def source_of_files(files: Callable[[], Sequence[Path]], book: Callable[[], Book]) -> Source:
+    """Files to be watched, as many as there are at the time, and the book that they make."""
+    return Source(lambda: " ".join(f"{file}{_written(file)}" for file in files()), book)

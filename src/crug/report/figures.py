@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 
 from crug.metrics import MEASURES
 from crug.model import Model
+from crug.page.words import failed, lost, of_sizes
 from crug.report.palette import MODEL, THIRD, TRUTH
 from crug.report.strides import stride_pictures
 from crug.runs import store
 from crug.runs.folder import final_network, read_curves, read_learned, task_folder
 from crug.runs.result import Learned, Result
 from crug.tasks import load
-from crug.tasks.base import FAR, Picture
+from crug.tasks.base import Picture
 from crug.training.settings import RunSettings
 
 COLOURS = (TRUTH, MODEL, THIRD)
@@ -45,9 +46,9 @@ def portraits(pictures: Sequence[Picture]) -> Figure:
             label, colour = kinds[kind]
             three = x.shape[1] > 2
             place = row * len(pictures) + i + 1
-            if lost := _lost(x, truth):
+            if gone := lost(x, truth):
                 axes: Any = figure.add_subplot(rows, len(pictures), place)
-                axes.text(0.5, 0.5, lost, ha="center", va="center", transform=axes.transAxes)
+                axes.text(0.5, 0.5, gone, ha="center", va="center", transform=axes.transAxes)
                 axes.set_axis_off()
             else:
                 axes = figure.add_subplot(rows, len(pictures), place, projection="3d" if three else None)
@@ -57,16 +58,6 @@ def portraits(pictures: Sequence[Picture]) -> Figure:
             axes.set_title(f"{picture.title}: {label}{more}", fontsize=8 if more else 10)
     figure.tight_layout()
     return figure
-
-
-def _lost(x: np.ndarray, truth: np.ndarray) -> str:
-    """What to say instead of drawing a rollout of which nothing would be seen; nothing where something is."""
-    if not np.isfinite(x).all():
-        return "runs away"
-    reach = np.abs(x[-len(x) // 2 :] - truth.mean(axis=0)) / np.ptp(truth, axis=0)
-    if (reach > 1).any(axis=1).all():
-        return "runs away"
-    return "stands still" if (x[-len(x) // 2 :].std(axis=0) < 1e-6 * np.ptp(truth, axis=0)).all() else ""
 
 
 def times(pictures: Sequence[Picture]) -> Figure:
@@ -114,16 +105,15 @@ def capacity_curves(titles: list[str], learned: list[Learned]) -> Figure:
         ax.plot(np.array(sizes)[finite], scores[finite], "o", ms=4, color=TRUTH)
         chosen = record.history[record.chosen]
         ax.plot(chosen.units, chosen.score.main, "o", ms=9, mfc="none", mec=MODEL, mew=1.8)
-        failed = chosen.score.rank >= record.floor + FAR and not MEASURES[next(iter(record.own.values))].percent
-        ax.set(title=f"{title}: {'failed' if failed else f'{chosen.units} units'}", xlabel="units (circle: committed)")
+        title += ": failed" if failed(record) else f": {chosen.units} units"
+        ax.set(title=title, xlabel="units (circle: committed)")
     _logarithmic(*axes[0])
     low, high = axes[0, 0].get_ylim()
     if high < DECADE * low:  # so that noise does not look like a trend
         middle = np.sqrt(low * high)
         axes[0, 0].set_ylim(middle / DECADE**0.5, middle * DECADE**0.5)
     axes[0, 0].yaxis.set_minor_formatter("")
-    main = MEASURES[next(iter(learned[0].own.values))]
-    axes[0, 0].set_ylabel(f"1 / {main.label}, fresh trials" if main.percent else f"{main.label} on training data")
+    axes[0, 0].set_ylabel(of_sizes(learned[0]))
     axes[0, 0].yaxis.set_major_formatter("{x:g}")
     figure.tight_layout()
     return figure

@@ -12,6 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 from crug.metrics import MEASURES, quartiles
+from crug.page.words import failed, floor_of, shown, verdicts
 from crug.runs.result import Learned, Result
 from crug.tasks.base import Score, Task
 from crug.training.phases import Phase
@@ -36,11 +37,6 @@ def new_table(title: str, *headings: str, wrap: bool = False) -> Table:
     for i, heading in enumerate(headings):
         out.add_column(heading, justify="right" if i else "left", no_wrap=not wrap or not i)
     return out
-
-
-def shown(measures: Mapping[str, float], name: str, errors: Mapping[str, float] | None = None) -> str:
-    """A measure as tables have it; nothing where it was not taken."""
-    return MEASURES[name].shown(measures[name], (errors or {}).get(name)) if name in measures else ""
 
 
 def said(score: Score) -> str:
@@ -132,18 +128,23 @@ def summary(results: list[Result], label: str) -> Table:
     main, *others = names_of(results)
     percent = MEASURES[main].percent
     seeds = ", ".join(str(r.plan.seed) for r in results)
-    labels = (f"{MEASURES[main].label} own", "final", *(MEASURES[name].label for name in others))
-    out = new_table(f"{results[0].plan.sequence}: {label}, seeds {seeds}", "task", *labels, "units")
+    floors = [floor_of((r.tasks[i] for r in results), main) for i in range(len(results[0].tasks))]
+    perfect, judged = (["perfect"], ["verdict"]) if any(floors) else ([], [])
+    labels = (f"{MEASURES[main].label} own", "final", *perfect, *(MEASURES[name].label for name in others))
+    out = new_table(f"{results[0].plan.sequence}: {label}, seeds {seeds}", "task", *labels, "units", *judged)
     whole = finished(results)
     scored = whole if percent else results
     for i, row in enumerate(results[0].tasks):
         own = middle(main, [r.tasks[i].own[main] for r in scored])
-        final = (middle(n, [r.tasks[i].final[n] for r in scored]) for n in (main, *others) if n in row.final)
-        out.add_row(row.name, own, *final, f"{float(np.median([r.tasks[i].size for r in whole])):g}")
-    overall = (middle(n, [r.overall[n] for r in scored]) for n in (main, *others) if n in results[0].overall)
+        final = [middle(n, [r.tasks[i].final[n] for r in scored]) for n in (main, *others) if n in row.final]
+        final[1:1] = [floors[i] for _ in perfect]
+        words = (verdicts(r.tasks[i] for r in scored) for _ in judged)
+        out.add_row(row.name, own, *final, f"{float(np.median([r.tasks[i].size for r in whole])):g}", *words)
+    overall = [middle(n, [r.overall[n] for r in scored]) for n in (main, *others) if n in results[0].overall]
+    overall[1:1] = ["" for _ in perfect]
     out.add_section()
     units = f"{float(np.median([r.units for r in whole])):g}"
-    out.add_row(overall_label(main), "", *overall, units, style="bold")
+    out.add_row(overall_label(main), "", *overall, units, *("" for _ in judged), style="bold")
     complete = sum(r.completed for r in results)
     how = "mean +- standard deviation" if percent else "median +upper -lower quartile"
     out.caption = f"{how}; {complete} of {len(results)} complete; {_minutes(results)} minutes a run"
@@ -173,7 +174,11 @@ def comparison(groups: dict[str, list[Result]]) -> Table:
         return _means(groups, first.plan.sequence, main)
     title = f"{first.plan.sequence}: medians over seeds, {MEASURES[main].label} own -> final"
     labels = ("worst", *(MEASURES[name].label for name in others))
-    out = new_table(title, "", *(row.name for row in first.tasks), *labels, "units", "seeds", "minutes")
+    every = [result for results in groups.values() for result in results]
+    floors = [floor_of((r.tasks[i] for r in every), main) for i in range(len(first.tasks))]
+    judged = ["verdicts"] if any(floors) else []
+    headings = (*(row.name for row in first.tasks), *labels, "units", "seeds", "minutes", *judged)
+    out = new_table(title, "", *headings)
     for label, results in groups.items():
 
         def median(values: Sequence[float], name: str = main) -> str:
@@ -185,7 +190,11 @@ def comparison(groups: dict[str, list[Result]]) -> Table:
         )
         worst = (median([r.overall.get(n, np.inf) for r in results], n) for n in (main, *others))
         units = f"{float(np.median([r.units for r in finished(results)])):g}"
-        out.add_row(label, *tasks, *worst, units, _seeds(results), _minutes(results))
+        words = (verdicts(row for r in results for row in r.tasks) for _ in judged)
+        out.add_row(label, *tasks, *worst, units, _seeds(results), _minutes(results), *words)
+    if judged:
+        out.add_section()
+        out.add_row("a perfect model", *floors)
     return out
 
 
@@ -200,6 +209,15 @@ def _means(groups: dict[str, list[Result]], sequence: str, main: str) -> Table:
         complete = f"{sum(r.completed for r in results)}/{len(results)}"
         out.add_row(label, own, final, capacity, complete, _minutes(results))
     return out
+
+
+def _ranked(learned: Learned) -> str:
+    """How what was kept of a recording ranks on the training part, beside a perfect model."""
+    if learned.chosen is None or MEASURES[next(iter(learned.own.values))].percent:
+        return ""
+    rank = learned.history[learned.chosen].score.rank
+    verdict = "not what was recorded: " if failed(learned) and not learned.noisy else ""
+    return f" ({verdict}rank {rank:.1f} on the training part, a perfect model: {learned.floor:.1f})"
 
 
 class Live:
@@ -249,6 +267,7 @@ class Live:
         self.done += 1
         if time.monotonic() - self.began < 1:  # it was learned before
             self.before = self.done
-        say(f"{name}: {said(learned.own)} with {units['linear']} linear and {units['relu']} ReLU units")
+        count = f"{units['linear']} linear and {units['relu']} ReLU units"
+        say(f"{name}: {said(learned.own)} with {count}{_ranked(learned)}")
         if learned.noisy:
             say(f"{name}: {learned.noisy}: {said(learned.noisy.own)}")
