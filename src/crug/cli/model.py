@@ -23,7 +23,7 @@ from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
 from crug.model import Model, load
 from crug.model.asked import Asked
-from crug.model.many import learning, may_hear
+from crug.model.many import already, learning, may_hear
 from crug.model.model import CASE, UNITS
 from crug.model.order import Order, in_folder
 from crug.readers import Recording, read, shaped
@@ -31,7 +31,6 @@ from crug.readers.shape import automatic_lags
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said_of, say, shown
 from crug.runs import store
 from crug.runs.hands import Crew, Hands
-from crug.runs.proof import digest_of
 from crug.studies.cluster import Dispatch
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
@@ -109,7 +108,7 @@ def learn_together(
     """Learn recordings, each with its name, several at a time; each is saved when those before it are."""
     for called, group in todo:  # errors come before any work
         _tell_noise(called, model.prepared(group, called, **how).task)
-    count, number, place = len(todo), 0, scratch(file)
+    count, place = len(todo), scratch(file)
     try:
         for number, kept in enumerate(learning(model, dict(todo), Asked.of(how), place / SEVERAL, crew), 1):
             model.save(file)
@@ -117,7 +116,7 @@ def learn_together(
             say(f"{number} of {count}: {kept.name}, {units} units, {said_of(kept.record.known.learned.own.measures())}")
             _tell_verdict(model, kept.name)
     except KeyboardInterrupt:
-        _stopped(file, number)
+        _stopped(file, todo)
     store.clear(place)
 
 
@@ -127,17 +126,20 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
         _tell_noise(called, model.prepared(group, called, **how).task)
     most = CrugSettings.resolve(CASE, Asked.of(how).settings()).epochs
     with Live(most, len(todo)) as live:
-        for number, (called, group) in enumerate(todo):
+        for called, group in todo:
             try:
                 model.learn(group, called, **how, progress=live, scratch=scratch(file))
+                model.save(file)
             except KeyboardInterrupt:
-                _stopped(file, number)
-            model.save(file)
+                _stopped(file, todo)
             store.clear(scratch(file))
             _tell_verdict(model, called)
 
 
-def _stopped(file: Path, number: int) -> NoReturn:
+def _stopped(file: Path, todo: Sequence[tuple[str, Any]]) -> NoReturn:
+    """Say how many of the recordings the file has. Only the file knows: a save may have been stopped."""
+    there = load(file).tasks if file.exists() else ()
+    number = sum(called in there for called, _ in todo)
     kept = f"has the {number} before it" if number else "is as it was"
     stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
     raise typer.Exit(stopping.STOPPED) from None
@@ -224,7 +226,7 @@ def _names(model: Model, groups: list[list[Recording]], name: str | None) -> lis
             raise CrugError(f"two recordings would be called {called!r}; learn them one by one with --name")
         if called not in model.tasks:
             todo.append((called, group))
-        elif model.about(called).data == digest_of([recording.values for recording in group]):
+        elif already(model, called, group):
             say(f"{called}: already learned; to learn it anew, crug remove it first")
         else:
             raise CrugError(f"the model already has another recording called {called!r}; give this one a --name")

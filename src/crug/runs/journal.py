@@ -97,7 +97,7 @@ class Journal:
         if not self.under_way.exists():
             return None
         arrays, metadata = store.read_described(self.under_way)
-        stored = json.loads(metadata.get("numbers", "null"))
+        stored = store.parsed_json(metadata.get("numbers", "null"), self.under_way, store.REMEDY, finite=False)
         numbers = store.checked(NUMBERS, stored, self.under_way)
         if numbers.index != index:
             return None

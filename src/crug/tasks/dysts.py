@@ -15,6 +15,7 @@ import hashlib
 import importlib.util
 import json
 import warnings
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -59,14 +60,16 @@ def samples(name: str, count: int = TRAIN + TEST) -> np.ndarray:
     if name not in listed():
         raise CrugError(f"no system of dysts is called {name!r}" if listed() else MISSING)
     file = cache_folder() / f"dysts-{version('dysts')}" / f"{name}-{count}.safetensors"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file.with_suffix(".lock")):
-        kept = _kept(file)
-        if kept is None:
-            kept = _integrated(name, count)
-            part = file.with_suffix(".part")
-            save_file({"x": kept}, part, {"sha256": _digest(kept)})
-            part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock")):
+            kept = _kept(file)
+            if kept is None:
+                kept = _integrated(name, count)
+                _keep(file, kept)
+    except (OSError, SafetensorError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CrugError(f"{file}: cannot be written ({why})", "make room in the cache folder, and try again") from None
     return kept
 
 
@@ -127,6 +130,17 @@ def _integrated(name: str, count: int) -> np.ndarray:
     if len(x) < count or not np.isfinite(x).all():
         raise CrugError(f"{name}: could not be integrated for {count} samples from the state that dysts gives")
     return np.ascontiguousarray(x)
+
+
+def _keep(file: Path, x: np.ndarray) -> None:
+    """Put samples into the cache, all or none."""
+    part = file.with_suffix(".part")
+    try:
+        save_file({"x": x}, part, {"sha256": _digest(x)})
+        part.replace(file)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _kept(file: Path) -> np.ndarray | None:

@@ -79,6 +79,9 @@ def _recording(x: Any, where: str, dt: float | None, columns: Sequence[str], inp
     if inputs is not None:
         values = _plain(f"{where}: inputs", inputs)
         x = replace(x, inputs=values, input_columns=_numbered(values))
+    # sums round by how an array lies in memory, and what is learned follows from the samples alone
+    inputs = None if x.inputs is None else np.ascontiguousarray(x.inputs)
+    x = replace(x, values=np.ascontiguousarray(x.values), inputs=inputs)
     return x if dt is None else replace(x, dt=dt)
 
 
