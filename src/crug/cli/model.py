@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -17,7 +15,8 @@ from crug.analysis import Judged
 from crug.analysis.recognition import FEWEST as SHORTEST
 from crug.cli import stopping
 from crug.cli.ahead import read_alike
-from crug.cli.options import File, Json, Name, listed
+from crug.cli.options import File, Json, Name
+from crug.cli.recordings import embedded, groups, read_all, shaped_as_asked
 from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
@@ -26,8 +25,7 @@ from crug.model.asked import Asked
 from crug.model.many import already, learning, may_hear
 from crug.model.model import CASE, UNITS
 from crug.model.order import Order, in_folder
-from crug.readers import Recording, read, shaped
-from crug.readers.shape import automatic_lags
+from crug.readers import Recording
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said_of, say, shown
 from crug.runs import store
 from crug.runs.hands import Crew, Hands
@@ -45,10 +43,14 @@ SEEN = "nothing was held out: scored on samples that it was learned from"
 def learn(
     file: File,
     recordings: Annotated[
-        list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
+        list[str],
+        typer.Argument(
+            help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records; or systems of the database "
+            "dysts: dysts:Lorenz, or dysts:10 for the first ten."
+        ),
     ],
     name: Annotated[
-        str | None, typer.Option(help="What it is called from now on.", show_default="the file's name")
+        str | None, typer.Option(help="What it is called from now on.", show_default="the file's or the system's name")
     ] = None,
     dt: Annotated[
         float | None,
@@ -85,8 +87,8 @@ def learn(
     """
     with store.alone(file):
         model = load(file) if file.exists() else Model(units=size, seed=seed)
-        found = [_shaped(read(path, listed(columns), fill, listed(inputs)), cut, decimate, dt) for path in recordings]
-        todo = _names(model, _groups(_embedded(found, lags, together), together), name)
+        found = [shaped_as_asked(one, cut, decimate, dt) for one in read_all(recordings, columns, inputs, fill)]
+        todo = _names(model, groups(embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
         how |= {"hold_out": hold_out, "precision": precision}
         for called, group in todo:
@@ -179,49 +181,13 @@ def scratch(file: Path) -> Path:
     return file.with_name(file.name + ".progress")
 
 
-def _shaped(recording: Recording, cut: int, decimate: int, dt: float | None) -> Recording:
-    """Cut and decimated. `dt` overrules what the file says; where neither says, it counts samples as recorded."""
-    interval = recording.dt if dt is None else dt
-    return shaped(replace(recording, dt=1.0 if interval is None else interval), cut, decimate)
-
-
-def _embedded(recordings: list[Recording], lags: str | None, together: bool) -> list[Recording]:
-    """With delayed copies of all columns; recordings of one system have the lags of the first."""
-    if not lags:
-        return recordings
-    steps: list[int] | None = None
-    if lags != "auto":
-        try:
-            steps = [int(part) for part in lags.split(",")]
-        except ValueError:
-            raise CrugError(f"--lags {lags[:40]}: give whole numbers like 20,40, or auto") from None
-    elif together:
-        steps = automatic_lags(recordings[0].values)
-    return [shaped(one, lags=steps or automatic_lags(one.values)) for one in recordings]
-
-
-def _groups(found: list[Recording], together: bool) -> list[list[Recording]]:
-    """One group each, or all in one."""
-    if not together:
-        return [[one] for one in found]
-    for one in found[1:]:
-        if one.columns != found[0].columns:
-            raise CrugError(f"--together: {one.source} has other columns than {found[0].source}; choose by --columns")
-        if not np.isclose(one.dt or 0, found[0].dt or 0, rtol=0.01):
-            raise CrugError(
-                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}; "
-                "resample one of them, or say --dt"
-            )
-    return [found]
-
-
-def _names(model: Model, groups: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
+def _names(model: Model, found: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
     """What there is left to learn, by name."""
-    if name and len(groups) > 1:
+    if name and len(found) > 1:
         raise CrugError("--name: names one recording; leave it out for several, or add --together")
-    names = [name or Path(group[0].source).stem for group in groups]
+    names = [name or Path(group[0].source).stem for group in found]
     todo = []
-    for called, group in zip(names, groups, strict=True):
+    for called, group in zip(names, found, strict=True):
         if names.count(called) > 1:
             raise CrugError(f"two recordings would be called {called!r}; learn them one by one with --name")
         if called not in model.tasks:

@@ -11,6 +11,7 @@ do not depend on a seed.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import json
@@ -50,6 +51,30 @@ def listed() -> list[str]:
     return [name for name, about in _database().items() if not about["delay"]]
 
 
+def asked_for(text: str) -> list[str]:
+    """The systems that a text stands for: one by its name ("Lorenz"), or the first so many of the list ("10")."""
+    names = listed()
+    if not (text.isascii() and text.isdecimal()):
+        if text not in names:
+            raise unknown(text)
+        return [text]
+    if not names:
+        raise CrugError(MISSING)
+    if not 0 < int(text[:9]) <= len(names):
+        raise CrugError(f"dysts:{text[:9]}: write the first so many systems as dysts:2, up to dysts:{len(names)}")
+    return names[: int(text)]
+
+
+def unknown(name: str) -> CrugError:
+    """That there is no such system."""
+    names = listed()
+    if not names:
+        return CrugError(MISSING)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return CrugError(f"no system of dysts is called {name!r}; {hint}`crug sequences` lists all {len(names)}")
+
+
 def interval(name: str) -> float:
     """Time between two samples."""
     return _database()[name]["period"] / PER_PERIOD
@@ -58,7 +83,7 @@ def interval(name: str) -> float:
 def samples(name: str, count: int = TRAIN + TEST) -> np.ndarray:
     """So many samples (count, N) of a system, in its own units, from its reference state on."""
     if name not in listed():
-        raise CrugError(f"no system of dysts is called {name!r}" if listed() else MISSING)
+        raise unknown(name)
     file = cache_folder() / f"dysts-{version('dysts')}" / f"{name}-{count}.safetensors"
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
