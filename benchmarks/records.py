@@ -2,8 +2,8 @@
 
     python benchmarks/records.py [many] [workers]
 
-`many` copies one small network a thousand times, each a little different: what is measured is the bookkeeping. Each copy
-is saved by itself, as recordings are that are learned one after another.
+`many` copies one small network a thousand times, each a little different: what is measured is the bookkeeping. Each
+copy is saved by itself, as recordings are that are learned one after another.
 `workers` learns eight recordings of the Lorenz system from eight starts, with one worker and with two.
 """
 
