@@ -191,7 +191,7 @@ def test_ctrl_c_during_a_save_says_what_the_file_has(model, tmp_path, monkeypatc
     monkeypatch.setattr(crug.Model, "learn", lambda self, x, name, **_: self.add(learned(name)))
     monkeypatch.setattr(crug.Model, "save", save)
     monkeypatch.setattr(commands, "learning", learning)
-    monkeypatch.setattr(commands.stopping, "say", heard.append)
+    monkeypatch.setattr("crug.cli.stopping.say", heard.append)
     todo = [(name, wave()) for name in "abc"]
     crew = [Hands(1, lambda *_: b"")] if several else []
     with pytest.raises(typer.Exit):
