@@ -14,9 +14,12 @@ import crug
 from crug.cli import app
 from crug.errors import CrugError, Exhausted
 from crug.model import kept as kept_module
+from crug.model.asked import Asked
 from crug.model.kept import Kept, packed, unpacked
 from crug.model.known import Known
+from crug.model.order import label, ordered
 from crug.readers import Recording
+from crug.tasks import as_recordings
 from waves import wave
 
 TINY: dict[str, Any] = {
@@ -263,6 +266,15 @@ def test_the_same_samples_under_other_inputs_are_another_recording():
     for other in (-s, early, None):
         with pytest.raises(CrugError, match="already has a recording called 'd'"):
             model.learn_many(driven(other), **how)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"smooth": False}, {"hold_out": False}, {"epochs": 3}, {"units": 5}, {"tolerance": 0.5}, {"precision": "high"}],
+)
+def test_a_process_is_told_all_that_was_asked_for(asked):
+    orders = [ordered(new(), "a", as_recordings(WAVES["a"], "a"), Asked.of(how)) for how in ({}, asked)]
+    assert label(orders[0]) != label(orders[1])
 
 
 def test_how_an_array_lies_in_memory_makes_no_difference():
