@@ -4,6 +4,9 @@
     python benchmarks/hundred.py --model hundred.crug --page docs/hundred.md --figure docs/hundred.png
 
 Nothing is learned here. The scores are those that the model keeps, and every recording is verified before it is drawn.
+The model says how long each of its recordings took, so the last ones can be compared with the first; the time of an
+epoch stands beside that of a whole task, because systems differ in how many epochs and units they take. How much memory
+each took it does not say.
 """
 
 from __future__ import annotations
@@ -34,6 +37,7 @@ class Row(NamedTuple):
     floor: float
     units: int
     minutes: float
+    epoch: float
     verdict: str
 
     @property
@@ -49,8 +53,10 @@ def rows(model: Model) -> list[Row]:
         best = (learned.noisy.own if learned.noisy else learned.own).measures()
         floor = about.floor.get("d_stsp", np.nan)
         units, minutes = sum(model.ledger[name].values()), learned.seconds / 60
+        epoch = 1e3 * sum(o.seconds for o in learned.history) / sum(o.phase.epochs for o in learned.history)
         called = name.removeprefix(dysts.PREFIX)
-        found.append(Row(called, len(about.columns), best["d_stsp"], floor, units, minutes, model.verdict(name)))
+        measured = len(about.columns), best["d_stsp"], floor, units, minutes, epoch
+        found.append(Row(called, *measured, model.verdict(name)))
     return found
 
 
@@ -78,13 +84,15 @@ def summary(found: list[Row], verified: int) -> str:
             f"| median D_stsp | {np.median(scores):.2f} |",
             f"| D_stsp below {GOOD:g}, or off the truth's own by less than {NEAR:g} | {learned} |",
             f"| minutes of training, on one core | {minutes:.0f} |",
-            f"| median minutes, first and last ten | {_minutes(found[:10])}, {_minutes(found[-10:])} |",
+            f"| median minutes of a task, first and last ten | {_ends([row.minutes for row in found])} |",
+            f"| median milliseconds of an epoch, first and last ten | {_ends([row.epoch for row in found])} |",
         ]
     )
 
 
-def _minutes(found: list[Row]) -> str:
-    return f"{np.median([row.minutes for row in found]):.1f}"
+def _ends(values: list[float]) -> str:
+    first, last = np.median(values[:10]), np.median(values[-10:])
+    return f"{first:.1f}, {last:.1f} ({last / first:.2f} times)"
 
 
 def main() -> None:

@@ -48,7 +48,9 @@ ATTACKS: dict[str, Callable[[Plan, Path], Found]] = {
     "settings": lambda plan, place: given_settings.attack(place, plan.settings),
     "tampered models": lambda plan, place: tampered.models(place, plan.models),
     "tampered runs": lambda plan, place: tampered.runs(place, plan.runs),
-    "lives": lambda plan, place: states.attack(tampered.small_model(place / "lives.crug"), plan.lives),
+    "lives": lambda plan, place: states.attack(
+        tampered.small_model(place / "lives.crug"), tampered.other_model(place / "more.crug"), plan.lives
+    ),
     "full disk": lambda plan, place: faults.full_disk(place, plan.full),
     "writers": lambda plan, place: faults.writers(place, plan.writers),
 }

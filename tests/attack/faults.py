@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ def full_disk(place: Path, count: int) -> Tally:
         folder, left = place / f"full-{moment}", [moment]
 
         def full(number: int, left: list[int] = left) -> None:
-            left[0] -= 1
+            left[0] -= not stat.S_ISDIR(os.fstat(number).st_mode)  # a full disk has room for the names of files
             if left[0] == 0:
                 raise OSError(28, "No space left on device")
             usual(number)

@@ -12,11 +12,12 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,33 +29,56 @@ from crug.training import phases
 from waves import START, wave
 
 SMALL: dict[str, Any] = {
-    "epochs": 60,
     "network": {"M": 24, "P": 10},
     "training": {"window": 400},
     "path": {"start": 8, "every": 4},
 }
 TASKS = ["van-der-pol", "chua"]
-LONGEST = 300
+LONGEST = 900
 """Seconds after which an attempt hangs."""
+AT_START, BETWEEN = 0.2, 0.2
+"""Parts of the kills that come at a random moment: of the first seconds, or after a write."""
+A_WRITE = 6
+"""Moments around the write of a file, about."""
 
 
-def run(folder: Path) -> None:
-    """A run of two tasks, which saves after every chunk of epochs."""
+def run(folder: Path, kills: int) -> None:
+    """A run of two tasks, which saves after every chunk of epochs: more often than so many kills let it."""
     phases.SAVE_SECONDS = 0
-    crug.run(TASKS, out=folder, **SMALL)
+    crug.run(TASKS, out=folder, epochs=60 * max(1, kills // 50), **SMALL)
 
 
-def model(folder: Path) -> None:
-    """A model of two recordings, each saved before the next begins."""
+def model(folder: Path, kills: int) -> None:
+    """A model of several recordings, each saved before the next begins: more than so many kills let it learn."""
     phases.SAVE_SECONDS = 0
-    file = folder / "lab.crug"
+    file, count = folder / "lab.crug", 2 + kills // 20
     folder.mkdir(exist_ok=True)
-    known = load(file) if file.exists() else crug.Model(units=32, seed=3, settings=START)
-    for name, x in (("first", wave()), ("second", wave(3, 1.7))):
-        if name not in known.tasks:
-            known.learn(x, name, 0.1, epochs=40, progress=False, scratch=folder)
+    known = load(file) if file.exists() else crug.Model(units=16 * count, seed=3, settings=START)
+    for k in range(count):
+        if f"r{k}" not in known.tasks:
+            known.learn(wave(2 + k % 2, 1 + 0.1 * k), f"r{k}", 0.1, epochs=40, progress=False, scratch=folder)
             known.save(file)
             store.clear(folder / "crug-progress")
+
+
+class Kill(NamedTuple):
+    """When a process is to be killed: so many seconds after its start, or at a moment of its writes, or so many
+    seconds after that moment."""
+
+    moment: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def drawn(cls, rng: random.Random, idle: int) -> Kill:
+        """Any; the later the more attempts before it, `idle` of them, came to nothing."""
+        kind = rng.random()
+        if kind < AT_START:
+            return cls(0, rng.uniform(0.05, 2))
+        moment = rng.randint(1, 2 * A_WRITE) + A_WRITE * idle
+        return cls(moment, rng.uniform(0, 0.5) if kind < AT_START + BETWEEN else 0.0)
+
+
+NEVER = Kill()
 
 
 class Killing:
@@ -62,13 +86,21 @@ class Killing:
     it is written, it is on the disk, it has taken its place. What is written into a file that there is, a model's, is
     written half too."""
 
-    def __init__(self, moment: int):
-        self.left = moment
+    def __init__(self, kill: Kill):
+        self.left, self.delay = kill.moment, kill.seconds
 
     def moment(self) -> None:
         self.left -= 1
         if self.left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+            if self.delay:
+                threading.Timer(self.delay, os.kill, (os.getpid(), signal.SIGKILL)).start()
+            else:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    @property
+    def half(self) -> bool:
+        """Whether the next moment is the last one: what is written before it is written half."""
+        return self.left == 1 and not self.delay
 
     def install(self) -> None:
         fsync, replace, pwrite = os.fsync, os.replace, os.pwrite
@@ -77,7 +109,7 @@ class Killing:
             file = builtins.open(path, mode, *rest, **more)  # noqa: SIM115 - who asked for it closes it
             if "w" in mode:
                 self.moment()
-                if self.left == 1:  # the next moment would come after it: half a file is left
+                if self.half:
                     file.write(b"half")
                     file.flush()
                     self.moment()
@@ -94,8 +126,8 @@ class Killing:
 
         def put(number: int, content: bytes, start: int) -> int:
             self.moment()
-            if self.left == 1:
-                pwrite(number, content[: len(content) // 2], start)
+            if self.half:  # of a line of the head its text, behind which there are zeros only
+                pwrite(number, content[: len(content.rstrip(b"\0")) // 2], start)
                 self.moment()
             done = pwrite(number, content, start)
             self.moment()
@@ -105,8 +137,8 @@ class Killing:
         os.fsync, os.replace, os.pwrite = synced, replaced, put
 
 
-def forked(job: Callable[[Path], None], folder: Path, moment: int, seconds: float) -> str:
-    """One attempt, killed at a moment of its writes or after some seconds: how it ended."""
+def forked(job: Callable[[Path], None], folder: Path, kill: Kill = NEVER) -> str:
+    """One attempt, killed or not: how it ended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         child = os.fork()
@@ -118,8 +150,8 @@ def forked(job: Callable[[Path], None], folder: Path, moment: int, seconds: floa
         code = 1
         try:
             warnings.simplefilter("ignore")
-            if moment:
-                Killing(moment).install()
+            if kill.moment:
+                Killing(kill).install()
             job(folder)
             code = 0
         except BaseException:
@@ -128,7 +160,7 @@ def forked(job: Callable[[Path], None], folder: Path, moment: int, seconds: floa
             traceback.print_exc()
         finally:
             os._exit(code)
-    return waited(child, seconds)
+    return waited(child, 0 if kill.moment else kill.seconds)
 
 
 def waited(child: int, seconds: float) -> str:
@@ -150,81 +182,85 @@ def waited(child: int, seconds: float) -> str:
 
 
 def of_a_run(place: Path, kills: int, seed: int = 0) -> Tally:
-    """So many kills of a run, and the end beside one that nobody killed."""
-    return _killed(place, "run", run, kills, seed)
+    """So many kills in a row of one run, and its end beside one that nobody killed."""
+    return _killed(place, "run", lambda folder: run(folder, kills), kills, seed)
 
 
 def of_a_model(place: Path, kills: int, seed: int = 0) -> Tally:
-    """So many kills of a model that learns, and the end beside one that nobody killed."""
-    return _killed(place, "model", model, kills, seed)
+    """So many kills in a row of one model that learns, and its end beside one that nobody killed."""
+    return _killed(place, "model", lambda folder: model(folder, kills), kills, seed)
 
 
 def _killed(place: Path, name: str, job: Callable[[Path], None], kills: int, seed: int) -> Tally:
     tally = Tally(f"kills of a {name}", "the same command goes on, and ends with the same bytes")
-    rng, folder, rounds = random.Random(seed), place / name, 0
-    whole = place / f"{name}-whole"
-    assert forked(job, whole, 0, 0) == "finished", whole.with_suffix(".log").read_text()
-    while tally.outcomes["killed"] < kills:
-        late = rng.random() < 0.3
-        began = time.monotonic()
-        how = forked(job, folder, 0 if late else rng.randint(1, 12), rng.uniform(0.05, 8) if late else 0)
+    rng, folder, whole, idle = random.Random(seed), place / name, place / f"{name}-whole", 0
+    assert forked(job, whole) == "finished", whole.with_suffix(".log").read_text()
+    log = folder.with_suffix(".log")
+    while tally.outcomes["killed"] < kills and not tally.broken:
+        began, before = time.monotonic(), written(folder)
+        how = forked(job, folder, Kill.drawn(rng, idle))
         tally.slowest = max(tally.slowest, time.monotonic() - began)
+        idle = idle + 1 if written(folder) == before else 0
         if how == "finished":
-            rounds += 1
-            same = bare(folder) == bare(whole)
-            tally.count("ends with the same bytes", "" if same else f"round {rounds} differs")
-            folder = place / f"{name}-{rounds}"
+            tally.count(how, f"after {tally.outcomes['killed']} kills of {kills}: there was too little to do")
         else:
-            log = folder.with_suffix(".log")
             tally.count(how, "" if how == "killed" else (log.read_text()[-1_000:] if log.exists() else how))
-            if tally.broken:
-                break
-    for _ in range(3):  # the last one, in peace
-        if forked(job, folder, 0, 0) == "finished":
-            break
-    same = folder.exists() and bare(folder) == bare(whole)
-    tally.count("ends with the same bytes", "" if same else "the last round differs")
+    if not tally.broken:
+        how = forked(job, folder)
+        same = how == "finished" and bare(folder) == bare(whole)
+        tally.count("ends with the same bytes", "" if same else f"{how}, and it differs")
     return tally
+
+
+def written(folder: Path) -> set[tuple[str, int]]:
+    """The files in a folder that are whole, each with the time of its last change."""
+    files = (file for file in folder.rglob("*") if file.is_file() and not store.leftover(file))
+    return {(str(file), file.stat().st_mtime_ns) for file in files}
 
 
 # several recordings at once
 
 
 def together(place: Path, kills: int, seed: int = 0) -> Tally:
-    """`crug learn --workers 2`, of which so many processes are killed: workers, and the one that coordinates them."""
+    """`crug learn --workers 2`, of which so many processes are killed: a worker and the one that coordinates them, by
+    turns. Where a file is finished before that, there is another one."""
     tally = Tally(
         "kills of several at once", "the same command goes on, and ends with the records of one after another"
     )
-    rng = random.Random(seed)
-    (place / "together").mkdir()
-    names = []
-    for k in range(4):
-        names.append(f"r{k}.npy")
-        np.save(place / "together" / names[-1], wave(2, 1 + 0.2 * k, 1_000))
+    rng, folder, left = random.Random(seed), place / "together", kills
+    folder.mkdir()
+    names = [f"r{k}.npy" for k in range(4)]
+    for k, name in enumerate(names):
+        np.save(folder / name, wave(2, 1 + 0.2 * k, 1_000))
     command = [sys.executable, "-m", "crug", "learn"]
     how = ["--epochs", "60", "--units", "8", "--size", "64"]
 
     def learn(file: str, *more: str) -> Any:
         line = [*command, file, *names, *how, *more]
-        return subprocess.Popen(line, cwd=place / "together", stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        return subprocess.Popen(line, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
     assert learn("one.crug").wait() == 0
-    left = kills
-    process = learn("two.crug", "--workers", "2")
-    while process.poll() is None:
-        time.sleep(rng.uniform(2, 6))
-        workers = children(process.pid)
-        victim = rng.choice([process.pid, *workers, *workers])
-        if left and process.poll() is None:
-            left -= 1
-            os.kill(victim, signal.SIGKILL)
-            tally.count("killed", "")
-        if process.poll() not in (None, 0):
-            process = learn("two.crug", "--workers", "2")
-    one, two = (load(place / "together" / file) for file in ("one.crug", "two.crug"))
-    same = [kept.content() for kept in one.kept] == [kept.content() for kept in two.kept]
-    left_over = [path.name for path in (place / "together").iterdir() if path.suffix not in (".npy", ".crug")]
-    tally.count("ends with the same records", "" if same and not left_over else f"it differs; {left_over}")
+    files = 0
+    while left or not files:
+        files += 1
+        file, process, began = f"{files}.crug", None, time.monotonic()
+        while process is None or process.poll() != 0:
+            assert time.monotonic() - began < LONGEST, "it comes to no end"
+            if process is None or process.poll() is not None:
+                process = learn(file, "--workers", "2")
+            time.sleep(rng.uniform(0.5, 4))
+            workers = children(process.pid)
+            if left and workers and process.poll() is None:
+                coordinator = left % 2 == 0
+                os.kill(process.pid if coordinator else rng.choice(workers), signal.SIGKILL)
+                tally.count("the coordinator killed" if coordinator else "a worker killed")
+                left -= 1
+                if coordinator:
+                    process.wait()
+        one, other = (load(folder / name) for name in ("one.crug", file))
+        same = [kept.content() for kept in one.kept] == [kept.content() for kept in other.kept]
+        left_over = [path.name for path in folder.iterdir() if path.suffix not in (".npy", ".crug")]
+        tally.count("ends with the same records", "" if same and not left_over else f"it differs; {left_over}")
     return tally
 
 

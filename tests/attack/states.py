@@ -18,7 +18,7 @@ from attack.tally import Tally
 from crug.errors import CrugError
 
 BORN: dict[str, Any] = {}
-"""The bytes of the model that every machine begins with, and the tally."""
+"""The bytes of the model that every machine begins with, a model of recordings that may be added, and the tally."""
 
 
 class Life(RuleBasedStateMachine):
@@ -30,10 +30,16 @@ class Life(RuleBasedStateMachine):
         self.file = Path(self.place.name) / "lab.crug"
         self.file.write_bytes(BORN["content"])
         self.hands = [crug.load(self.file), crug.load(self.file)]
-        self.rolled = {name: self.hands[0].rollout(name, 30).tobytes() for name in self.hands[0].tasks}
+        both = (self.hands[0], BORN["more"])
+        self.rolled = {name: one.rollout(name, 30).tobytes() for one in both for name in one.tasks}
+        self.filed = self.hands[0].tasks
 
     def done(self, what: str) -> None:
         BORN["tally"].count(what)
+
+    def saved(self, who: int) -> None:
+        self.filed = self.hands[who].tasks
+        self.done("saved")
 
     @rule(who=st.integers(0, 1), units=st.integers(1, 9))
     def grow(self, who: int, units: int) -> None:
@@ -46,12 +52,20 @@ class Life(RuleBasedStateMachine):
             self.hands[who].remove(self.hands[who].tasks[0])
             self.done("removed")
 
+    @rule(who=st.integers(0, 1), which=st.integers(0, 1))
+    def add(self, who: int, which: int) -> None:
+        """A recording that was learned elsewhere."""
+        one, mine = BORN["more"].kept[which], self.hands[who]
+        if one.name not in mine.tasks and sum(one.listed.count.values()) <= mine.units_free:
+            mine.add(one)
+            self.done("added")
+
     @rule(who=st.integers(0, 1))
     def save(self, who: int) -> None:
         before = self.file.read_bytes()
         try:
             self.hands[who].save(self.file)
-            self.done("saved")
+            self.saved(who)
         except CrugError:
             assert self.file.read_bytes() == before
             self.done("told that the file has changed")
@@ -66,7 +80,7 @@ class Life(RuleBasedStateMachine):
         setattr(os, moment, full)
         try:
             self.hands[who].save(self.file)
-            self.done("saved")  # nothing was new, or it was appended, and nothing had to be replaced
+            self.saved(who)  # nothing was new, or it was appended, and nothing had to be replaced
         except CrugError:
             self.done("told that the disk is full, or the file has changed")
             assert self.file.read_bytes() == before
@@ -84,16 +98,17 @@ class Life(RuleBasedStateMachine):
             assert all(model.verify().values())
             for name in model.tasks:
                 assert model.rollout(name, 30).tobytes() == self.rolled[name]
+        assert crug.load(self.file).tasks == self.filed
         assert [path.name for path in self.file.parent.iterdir()] == ["lab.crug"]
 
     def teardown(self) -> None:
         self.place.cleanup()
 
 
-def attack(file: Path, lives: int) -> Tally:
-    """So many lives of a model, of some steps each."""
+def attack(file: Path, more: crug.Model, lives: int) -> Tally:
+    """So many lives of a model, of some steps each; it may take in the two recordings of another one."""
     tally = Tally("lives of a model", "nothing that was learned changes, nobody's work is lost, nothing is left behind")
-    BORN.update(content=file.read_bytes(), tally=tally)
+    BORN.update(content=file.read_bytes(), more=more, tally=tally)
     with np.errstate(all="ignore"):
         try:
             run_state_machine_as_test(Life, settings=settings(quiet(lives), stateful_step_count=12))

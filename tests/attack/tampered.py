@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import random
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import BaseModel
 
 import crug
 from attack.tally import Tally
@@ -31,12 +33,18 @@ def small_run(folder: Path) -> Path:
     return folder
 
 
-def small_model(file: Path) -> Path:
+def small_model(file: Path, names: Sequence[str] = ("first", "second"), faster: float = 1.0) -> Path:
+    """A model of two recordings; the same waves, so much faster, for other names."""
     model = crug.Model(units=16, seed=3, settings=START)
-    model.learn(wave(samples=300), "first", 0.1, epochs=1, units=6, progress=False)
-    model.learn(wave(3, 1.7, 300), "second", 0.1, epochs=1, units=6, progress=False)
+    model.learn(wave(2, faster, 300), names[0], 0.1, epochs=1, units=6, progress=False)
+    model.learn(wave(3, 1.7 * faster, 300), names[1], 0.1, epochs=1, units=6, progress=False)
     model.save(file)
     return file
+
+
+def other_model(file: Path) -> crug.Model:
+    """A model with two other recordings."""
+    return crug.load(small_model(file, ("third", "fourth"), 1.2))
 
 
 def tampered_json(value: Any, rng: random.Random) -> Any:
@@ -192,7 +200,7 @@ def every_bit(place: Path, step: int = 1) -> list[Tally]:
     model.save(file)
     small_run(folder)
     one = Tally("bits of a model", "every single flipped bit is noticed, or means the same")
-    _flipped(one, file, lambda path: crug.load(path).arrays(), step)
+    _flipped(one, file, _all_of, step)
     all_ = Tally("bits of a run folder", "every single flipped bit of every file is noticed, or means the same")
     for path in sorted(p for p in folder.rglob("*") if p.is_file() and "figures" not in p.parts):
         _flipped(all_, path, READERS.get(path.name, store.read_described), step)
@@ -207,14 +215,38 @@ READERS: dict[str, Callable[[Path], Any]] = {
 
 
 def _flipped(tally: Tally, file: Path, reader: Callable[[Path], Any], step: int) -> None:
-    content, whole = file.read_bytes(), repr(reader(file))
+    content, whole = file.read_bytes(), exactly(reader(file))
     for bit, flipped in bits(content, step):
         file.write_bytes(flipped)
         try:
-            same = repr(reader(file)) == whole
+            same = exactly(reader(file)) == whole
             tally.count("means the same", "" if same else f"{file.name}: bit {bit} is believed")
         except CrugError:
             tally.count("noticed")
         except Exception as error:
             tally.count(type(error).__name__, f"{file.name}: bit {bit}: {error}")
     file.write_bytes(content)
+
+
+def _all_of(file: Path) -> list[Any]:
+    """All that a model has: the bytes of its records, and what is made of them."""
+    model = crug.load(file)
+    known = [[one.about, one.learned, one.scale, one.arrays()] for one in model.recordings]
+    stored = [[one.listed, one.content()] for one in model.kept]
+    return [model.seed, model.settings, model.units_free, stored, known, model.arrays()]
+
+
+def exactly(value: Any) -> Any:
+    """A value taken apart, so that it equals only what has the same bits: arrays by their bytes, numbers by their kind
+    and all their digits."""
+    if isinstance(value, np.ndarray):
+        return value.dtype.str, value.shape, value.tobytes()
+    if isinstance(value, BaseModel):
+        return type(value).__name__, exactly(dict(value))
+    if is_dataclass(value):
+        return type(value).__name__, exactly(vars(value))
+    if isinstance(value, Mapping):
+        return [(key, exactly(value[key])) for key in sorted(value)]
+    if isinstance(value, list | tuple):
+        return [exactly(item) for item in value]
+    return value if isinstance(value, bytes) else (type(value).__name__, repr(value))

@@ -17,7 +17,9 @@ BOUNDED: dict[str, Callable[[Path], Tally]] = {
     "models": lambda place: tampered.models(place, 60),
     "runs": lambda place: tampered.runs(place, 12),
     "full disk": lambda place: faults.full_disk(place, 2),
-    "lives": lambda place: states.attack(tampered.small_model(place / "good.crug"), 3),
+    "lives": lambda place: states.attack(
+        tampered.small_model(place / "good.crug"), tampered.other_model(place / "more.crug"), 3
+    ),
 }
 
 

@@ -6,16 +6,21 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import crug
 from crug.cli import app
+from crug.cli import model as commands
 from crug.core import noise
 from crug.errors import CrugError
+from crug.model.kept import Kept
+from crug.runs.hands import Hands
 from waves import START, wave
 
 LINE = [sys.executable, "-m", "crug"]
@@ -152,3 +157,43 @@ def test_ctrl_c_is_one_line_at_any_moment(tmp_path, delay):
     assert code == 130
     assert [line for line in said.splitlines() if line.startswith("crug: stopped")] == said.splitlines()[-1:]
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("several", [False, True])
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [(0.5, "is as it was"), (1, "has the 1 before it"), (1.5, "has the 1 before it"), (2, "has the 2 before it")],
+)
+def test_ctrl_c_during_a_save_says_what_the_file_has(model, tmp_path, monkeypatch, several, saved, said):
+    """It comes after so many saves: in the middle of one, or right behind one that is through."""
+    heard: list[str] = []
+    file, left, usual = tmp_path / "lab.crug", [saved], crug.Model.save
+    new = crug.Model(units=60, seed=3, settings=START)
+
+    def learned(name):
+        record = model.kept[0].record
+        about = record.known.about.model_copy(update={"name": name})
+        return Kept.of(replace(record, known=replace(record.known, about=about)))
+
+    def learning(model, todo, *_):
+        for name in todo:
+            model.add(learned(name))
+            yield model.kept[-1]
+
+    def save(self, path):
+        left[0] -= 1
+        if left[0] == -0.5:
+            raise KeyboardInterrupt
+        usual(self, path)
+        if left[0] == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(crug.Model, "learn", lambda self, x, name, **_: self.add(learned(name)))
+    monkeypatch.setattr(crug.Model, "save", save)
+    monkeypatch.setattr(commands, "learning", learning)
+    monkeypatch.setattr("crug.cli.stopping.say", heard.append)
+    todo = [(name, wave()) for name in "abc"]
+    crew = [Hands(1, lambda *_: b"")] if several else []
+    with pytest.raises(typer.Exit):
+        (commands.learn_together if several else commands.learn_all)(file, new, todo, {}, *crew)
+    assert heard == [f"stopped; {file} {said}, and the same command goes on from here"]

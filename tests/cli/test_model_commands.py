@@ -1,6 +1,7 @@
 """The command line of a model file."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,6 +11,8 @@ import crug
 from crug.cli import app
 from crug.cli.run import _verified
 from crug.errors import CrugError
+from crug.tasks import dysts
+from crug.tasks.recordings import held_out
 from waves import START, nudged, wave
 
 
@@ -214,3 +217,43 @@ def test_several_at_once_and_merging_on_the_command_line(tmp_path):
     model = crug.Model(units=60, settings={"transfer.kind": "free"})
     model.save(tmp_path / "listening.crug")
     assert "by one worker" in go("learn", tmp_path / "listening.crug", *names[:2], *few[:4], "--workers", 2)
+
+
+def test_systems_of_the_database_are_learned_like_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(dysts, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(dysts, "recording", partial(dysts.recording, count=400))
+    monkeypatch.chdir(tmp_path)
+
+    def go(*line, code=0):
+        few = ("--epochs", 2, "--units", 8, "--size", 60)
+        done = CliRunner().invoke(app, ["learn", *(str(part) for part in (*line, *few))])
+        assert done.exit_code == code, (done.output, done.exception)
+        return done
+
+    go("lab.crug", "dysts:SprottA", "dysts:1")
+    model, found = crug.load("lab.crug"), dysts.recording("SprottA")
+    assert model.tasks == ("SprottA", dysts.listed()[0])
+    assert (model.about("SprottA").dt, model.about("SprottA").columns) == (found.dt, found.columns)
+    np.testing.assert_allclose(model.held_out("SprottA"), found.values[-67:], rtol=1e-5, atol=1e-6)
+    assert go("lab.crug", "dysts:SprottA", "dysts:1").output.count("already learned") == 2
+    for wrong, said in (
+        (("dysts:Lorentz",), "no system of dysts is called 'Lorentz'; did you mean Lorenz?"),
+        (("dysts:0",), "write the first so many systems as dysts:2, up to dysts:1"),
+        (("dysts:1000",), "write the first so many systems as dysts:2, up to dysts:1"),
+        (
+            ("dysts:SprottA", "--columns", "x1"),
+            "dysts:SprottA: a system of dysts is taken as it is; leave --columns out",
+        ),
+        (("dysts:2", "--name", "both"), "--name: names one recording"),
+    ):
+        failed = go("lab.crug", *wrong, code=1).exception
+        assert isinstance(failed, CrugError)
+        assert said in str(failed)
+    np.save(tmp_path / "x.npy", wave(2, 2.0, 400))
+    (tmp_path / "x.npy").rename(tmp_path / "dysts:Lorenz.npy")
+    go("lab.crug", "dysts:Lorenz.npy")
+    assert crug.load("lab.crug").tasks[2] == "dysts:Lorenz"
+
+
+def test_a_system_is_held_out_as_a_run_holds_it_out():
+    assert list(held_out([np.zeros((dysts.TRAIN + dysts.TEST, 1))])) == [dysts.TRAIN]

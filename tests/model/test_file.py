@@ -273,6 +273,17 @@ def test_other_arrays_are_refused_with_the_name_of_the_file(stored, tmp_path, na
         _used(file)
 
 
+@pytest.mark.parametrize(
+    "use", [crug.Model.arrays, lambda model: model.network, lambda model: model.rollout_all({}, 5)]
+)
+def test_whoever_puts_records_together_looks_at_them_first(stored, tmp_path, use):
+    file, (first, *others) = tmp_path / "odd.crug", stored.pieces
+    arrays = {**first.arrays, "units.W": np.nan * first.arrays["units.W"]}
+    signed(file, stored._replace(pieces=[first._replace(arrays=arrays), *others]))
+    with pytest.raises(CrugError, match=r"odd\.crug: not a network of crug \(W is not finite\)"):
+        use(crug.load(file))
+
+
 # which machine
 
 
@@ -292,3 +303,11 @@ def test_verify_sees_what_a_processor_can_do(learned, monkeypatch):
     monkeypatch.setattr("crug.model.known.Known.rollout_digest", lambda *_: "another")
     monkeypatch.setattr(proof, "_said_of_cpu", lambda *names: "flags : fpu sse4_2" if "flags" in names else "AMD EPYC")
     assert all(learned.verify().values())
+
+
+def test_what_could_not_be_saved_is_refused_before_it_is_learned():
+    model = crug.Model(units=40, seed=3, settings=START)
+    model.settings["path"]["gently"] = (0.5,)  # a file has lists only
+    with pytest.raises(CrugError, match=r"recording 'w': could not be saved \(its settings would be others"):
+        model.learn(wave(), "w", 0.1, epochs=2, progress=False)
+    assert model.tasks == ()

@@ -263,6 +263,9 @@ def test_a_recording_that_finds_no_room_is_refused_before_any_work():
         few.learn(wave(), "w", progress=Stopping())
     with pytest.raises(KeyboardInterrupt):  # asked for less, it begins
         few.learn(wave(), "w", units=20, progress=Stopping())
+    bounded = crug.Model(units=10, settings={"path": {"start": 16, "most": 8}})
+    with pytest.raises(KeyboardInterrupt):  # as it does where the model's settings ask for less
+        bounded.learn(wave(), "w", progress=Stopping())
     with pytest.warns(UserWarning, match="relu does nothing"):
         crug.Model(units=20, relu=7)
 
@@ -278,6 +281,9 @@ def test_errors_say_what_there_is(learned, tmp_path):
         learned.rollout("first", 10, np.array([np.nan, 1.0]))
     with pytest.raises(CrugError, match="steps = -3; give a positive number"):
         learned.rollout("first", -3)
+    for use in (learned.rollout, learned.rollout_in_pieces, lambda name, steps: learned.forecast(name, wave(), steps)):
+        with pytest.raises(CrugError, match="steps = '10'; give a positive number, a whole one"):
+            list(use("first", "10"))
     with pytest.raises(CrugError, match="x0 of 'first' has 2 starts"):
         learned.rollout_all({"first": np.zeros((2, 2))}, 10)
     starts: list[Any] = [[[0.5, 0.2]], [0.5, 0.2]]
@@ -287,6 +293,9 @@ def test_errors_say_what_there_is(learned, tmp_path):
         ({"name": 3}, "name = 3: a recording is called by a text"),
         ({"name": "free"}, "no recording can be called 'free'"),
         ({"units": 3}, "units = 3; it needs at least 4"),
+        ({"units": "8"}, "units = '8'; give a positive number, a whole one"),
+        ({"dt": "0.1"}, "dt = '0.1'; the interval between samples is a positive number"),
+        ({"epochs": "many"}, "epochs = 'many'"),
         ({"columns": ["a"]}, "has 2 columns, 1 names are given"),
         ({"x": np.arange(1_500)}, "column '1' rises evenly, like a clock or an index"),
         ({"x": np.arange(1_500), "columns": ["depth"], "dt": 0}, "dt = 0"),

@@ -8,13 +8,18 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
 import crug
+from crug.cli import app
 from crug.errors import CrugError, Exhausted
 from crug.model import kept as kept_module
+from crug.model.asked import Asked
 from crug.model.kept import Kept, packed, unpacked
 from crug.model.known import Known
+from crug.model.order import label, ordered
 from crug.readers import Recording
+from crug.tasks import as_recordings
 from waves import wave
 
 TINY: dict[str, Any] = {
@@ -187,17 +192,24 @@ def test_a_record_is_read_when_it_is_asked_for(one, tmp_path, monkeypatch):
 
 def test_a_damaged_record_spoils_no_other(one, tmp_path):
     file = tmp_path / "lab.crug"
-    copies(one, 3).save(file)
+    one.save(file)
     place = crug.load(file).kept[1].place
     assert place is not None
     content = bytearray(file.read_bytes())
     content[place.start + place.length // 2] ^= 1
     file.write_bytes(content)
     model = crug.load(file)
-    model.rollout("r0", 5)
+    model.rollout("a", 5)
     with pytest.raises(CrugError, match=r"lab\.crug: damaged \(its checksum differs\)"):
-        model.rollout("r1", 5)
-    model.rollout("r2", 5)
+        model.rollout("b", 5)
+    model.rollout("c", 5)
+    assert model.verify() == {"a": True, "b": False, "c": True}
+    done = CliRunner().invoke(app, ["verify", str(file)])
+    assert done.exit_code == 1
+    lines = done.output.splitlines()
+    assert [line.split(": ")[0] for line in lines] == ["a", "b", "c"]
+    assert "b: CHANGED, " in lines[1]
+    assert "its checksum differs" in lines[1]
 
 
 def test_a_loaded_model_outlives_its_file(one, tmp_path):
@@ -238,6 +250,40 @@ def test_inputs_and_several_trajectories_go_through_a_process(tmp_path):
     one, two = (new().learn_many(recordings, workers=workers, scratch=tmp_path, **how) for workers in (1, 2))
     assert bits(one) == bits(two)
     assert one.about("driven").inputs == ("s",)
+
+
+def test_the_same_samples_under_other_inputs_are_another_recording():
+    s = np.sin(0.11 * np.arange(400))[:, None]
+    x = np.cumsum(0.1 * s, axis=0) * 0.3
+    how = {key: value for key, value in HOW.items() if key != "dt"}
+
+    def driven(inputs):
+        return {"d": Recording("d", x, ("x",), 0.1, inputs, () if inputs is None else ("s",))}
+
+    model = new().learn_many(driven(s), **how)
+    assert model.learn_many(driven(s), **how).tasks == ("d",)
+    early = np.where(np.arange(400)[:, None] < 100, -s, s)  # other inputs of the training part only
+    for other in (-s, early, None):
+        with pytest.raises(CrugError, match="already has a recording called 'd'"):
+            model.learn_many(driven(other), **how)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{"smooth": False}, {"hold_out": False}, {"epochs": 3}, {"units": 5}, {"tolerance": 0.5}, {"precision": "high"}],
+)
+def test_a_process_is_told_all_that_was_asked_for(asked):
+    orders = [ordered(new(), "a", as_recordings(WAVES["a"], "a"), Asked.of(how)) for how in ({}, asked)]
+    assert label(orders[0]) != label(orders[1])
+
+
+def test_how_an_array_lies_in_memory_makes_no_difference():
+    """A file's columns lie one after another, and a process that learns them has them row by row."""
+    x = wave(2, 1.3, 400)
+    wide = np.zeros((400, 4))
+    wide[:, ::2] = x
+    scales = [new().prepared(a, "w", 0.1).scale for a in (x, np.asfortranarray(x), wide[:, ::2])]
+    assert len({scale.mean.tobytes() + scale.std.tobytes() for scale in scales}) == 1
 
 
 @pytest.mark.slow

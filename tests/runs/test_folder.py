@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 import crug
 from crug.errors import CrugError
 from crug.runs import store
+from crug.runs.folder import prepare, read_config
 from crug.runs.verify import verify
 
 SMALL: dict[str, Any] = {
@@ -103,3 +105,20 @@ def test_a_failed_write_leaves_nothing_behind(tmp_path, monkeypatch):
     with pytest.raises(CrugError, match=r"m\.crug: cannot be written \(No space left on device\); make room"):
         crug.Model(units=16).save(tmp_path / "m.crug")
     assert not list(tmp_path.iterdir())
+
+
+def test_of_two_runs_that_begin_at_once_in_one_folder_one_is_refused(tmp_path, monkeypatch):
+    """The other one has written its first file when this one has waited for the folder."""
+    folder, usual = tmp_path / "run", store.alone
+    plans = [crug.runs.Plan.make(tasks).model_dump(mode="json") for tasks in (TASKS, TASKS[:1])]
+
+    @contextmanager
+    def late(place, *rest):
+        with usual(place, *rest):
+            store.write_json(folder / "config.json", {"plan": plans[1], "settings": {}, "version": "1"})
+            yield
+
+    monkeypatch.setattr(store, "alone", late)
+    with pytest.raises(CrugError, match="holds another run"):
+        prepare(folder, {"plan": plans[0], "settings": {}}, "1")
+    assert read_config(folder).plan.tasks == tuple(TASKS[:1])

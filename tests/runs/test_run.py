@@ -179,6 +179,11 @@ def test_a_damaged_file_of_the_task_under_way_costs_only_that_phase(tmp_path):
     with pytest.raises(CrugError, match=r"phase-001\.safetensors: damaged checkpoint"):
         go(tmp_path / "broken", tasks=TASKS[:1])
     damaged.unlink()
+    under_way = tmp_path / "broken" / "progress" / "running.safetensors"
+    store.write_arrays(under_way, {"x": np.zeros(3)}, numbers="{")
+    with pytest.raises(CrugError, match=r"running\.safetensors: damaged \(not JSON\)"):
+        go(tmp_path / "broken", tasks=TASKS[:1])
+    under_way.unlink()
     assert without_times(go(tmp_path / "broken", tasks=TASKS[:1])) == without_times(expected)
 
 

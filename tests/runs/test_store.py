@@ -1,6 +1,7 @@
 """Files: whole or not at all, checked, and no infinity in JSON."""
 
 import os
+import stat
 
 import numpy as np
 import pytest
@@ -61,3 +62,41 @@ def test_who_is_refused_leaves_the_lock_alone(tmp_path):
     with store.alone(tmp_path), pytest.raises(CrugError, match="another crug"), store.alone(tmp_path):
         pass
     assert not list(tmp_path.iterdir())
+
+
+def test_what_a_killed_process_left_is_swept_away_and_nothing_of_others(tmp_path):
+    """A file whose name begins alike may be written by somebody else at this moment."""
+    left, others = ".lab.crug.123-4.tmp", {".lab.crug.bak.123-4.tmp", ".lab.crug.x.tmp", ".other.crug.1-2.tmp"}
+    for name in (left, *others):
+        (tmp_path / name).write_text("half")
+    with store.alone(tmp_path / "lab.crug"):
+        assert {path.name for path in tmp_path.glob("*.tmp")} == others
+    with store.alone(tmp_path):
+        assert {path.name for path in tmp_path.glob("*.tmp")} == {".lab.crug.x.tmp"}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="only there are folders brought to the disk")
+def test_a_new_file_has_its_name_on_the_disk_too(tmp_path, monkeypatch):
+    order, fsync, replace = [], os.fsync, os.replace
+
+    def synced(descriptor):
+        order.append("folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file")
+        fsync(descriptor)
+
+    def replaced(one, other):
+        order.append("in its place")
+        replace(one, other)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(os, "replace", replaced)
+    store.write_json(tmp_path / "x.json", {"n": 1})
+    assert order == ["file", "in its place", "folder"]
+
+
+def test_stored_json_that_is_none_is_named(tmp_path):
+    for text in ("", "{", "[" * 100_000):
+        with pytest.raises(CrugError, match="here: damaged"):
+            store.parsed_json(text, "here", finite=False)
+    assert store.parsed_json("[-Infinity, 1.5]", "here", finite=False) == [-np.inf, 1.5]
+    with pytest.raises(CrugError, match="here: damaged"):
+        store.parsed_json("[-Infinity, 1.5]", "here")

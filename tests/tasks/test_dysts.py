@@ -1,7 +1,10 @@
 """The systems of the database dysts."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from safetensors import SafetensorError
 
 import crug
 from crug.errors import CrugError
@@ -96,3 +99,16 @@ def test_a_run_takes_the_first_systems_and_a_network_that_holds_them():
     for wrong in ("dysts:0", "dysts:1000", "dysts:x"):
         with pytest.raises(CrugError, match="up to dysts:"):
             Plan.make(wrong)
+
+
+def test_a_full_disk_is_a_line_that_names_the_file_and_leaves_nothing(tmp_path, monkeypatch):
+    def full(tensors, filename, metadata):
+        Path(filename).write_bytes(b"half")
+        raise SafetensorError("I/O error: No space left on device (os error 28)")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(dysts, "save_file", full)
+        with pytest.raises(CrugError, match=r"SprottA-400\.safetensors: cannot be written \(.*No space left on device"):
+            dysts.samples("SprottA", 400)
+    assert not list(tmp_path.rglob("*.part"))
+    assert len(dysts.samples("SprottA", 400)) == 400

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
-import numpy as np
 import typer
 from rich.markup import escape
 from rich.table import Table
@@ -17,21 +15,20 @@ from crug.analysis import Judged
 from crug.analysis.recognition import FEWEST as SHORTEST
 from crug.cli import stopping
 from crug.cli.ahead import read_alike
-from crug.cli.options import File, Json, Name, listed
+from crug.cli.options import File, Json, Name
+from crug.cli.recordings import embedded, groups, read_all, shaped_as_asked
 from crug.errors import CrugError
 from crug.methods.crug import CrugSettings
 from crug.metrics import MEASURES
 from crug.model import Model, load
 from crug.model.asked import Asked
-from crug.model.many import learning, may_hear
+from crug.model.many import already, learning, may_hear
 from crug.model.model import CASE, UNITS
 from crug.model.order import Order, in_folder
-from crug.readers import Recording, read, shaped
-from crug.readers.shape import automatic_lags
+from crug.readers import Recording
 from crug.report.terminal import Live, names_of_scores, new_table, print_wide, said_of, say, shown
 from crug.runs import store
 from crug.runs.hands import Crew, Hands
-from crug.runs.proof import digest_of
 from crug.studies.cluster import Dispatch
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
@@ -46,10 +43,14 @@ SEEN = "nothing was held out: scored on samples that it was learned from"
 def learn(
     file: File,
     recordings: Annotated[
-        list[str], typer.Argument(help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records.")
+        list[str],
+        typer.Argument(
+            help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records; or systems of the database "
+            "dysts: dysts:Lorenz, or dysts:10 for the first ten."
+        ),
     ],
     name: Annotated[
-        str | None, typer.Option(help="What it is called from now on.", show_default="the file's name")
+        str | None, typer.Option(help="What it is called from now on.", show_default="the file's or the system's name")
     ] = None,
     dt: Annotated[
         float | None,
@@ -86,8 +87,8 @@ def learn(
     """
     with store.alone(file):
         model = load(file) if file.exists() else Model(units=size, seed=seed)
-        found = [_shaped(read(path, listed(columns), fill, listed(inputs)), cut, decimate, dt) for path in recordings]
-        todo = _names(model, _groups(_embedded(found, lags, together), together), name)
+        found = [shaped_as_asked(one, cut, decimate, dt) for one in read_all(recordings, columns, inputs, fill)]
+        todo = _names(model, groups(embedded(found, lags, together), together), name)
         how: Any = {"epochs": epochs, "units": units, "tolerance": tolerance, "smooth": smooth}
         how |= {"hold_out": hold_out, "precision": precision}
         for called, group in todo:
@@ -109,7 +110,7 @@ def learn_together(
     """Learn recordings, each with its name, several at a time; each is saved when those before it are."""
     for called, group in todo:  # errors come before any work
         _tell_noise(called, model.prepared(group, called, **how).task)
-    count, number, place = len(todo), 0, scratch(file)
+    count, place = len(todo), scratch(file)
     try:
         for number, kept in enumerate(learning(model, dict(todo), Asked.of(how), place / SEVERAL, crew), 1):
             model.save(file)
@@ -117,7 +118,7 @@ def learn_together(
             say(f"{number} of {count}: {kept.name}, {units} units, {said_of(kept.record.known.learned.own.measures())}")
             _tell_verdict(model, kept.name)
     except KeyboardInterrupt:
-        _stopped(file, number)
+        _stopped(file, todo)
     store.clear(place)
 
 
@@ -127,17 +128,20 @@ def learn_all(file: Path, model: Model, todo: Sequence[tuple[str, Any]], how: di
         _tell_noise(called, model.prepared(group, called, **how).task)
     most = CrugSettings.resolve(CASE, Asked.of(how).settings()).epochs
     with Live(most, len(todo)) as live:
-        for number, (called, group) in enumerate(todo):
+        for called, group in todo:
             try:
                 model.learn(group, called, **how, progress=live, scratch=scratch(file))
+                model.save(file)
             except KeyboardInterrupt:
-                _stopped(file, number)
-            model.save(file)
+                _stopped(file, todo)
             store.clear(scratch(file))
             _tell_verdict(model, called)
 
 
-def _stopped(file: Path, number: int) -> NoReturn:
+def _stopped(file: Path, todo: Sequence[tuple[str, Any]]) -> NoReturn:
+    """Say how many of the recordings the file has. Only the file knows: a save may have been stopped."""
+    there = load(file).tasks if file.exists() else ()
+    number = sum(called in there for called, _ in todo)
     kept = f"has the {number} before it" if number else "is as it was"
     stopping.say(f"stopped; {file} {kept}, and the same command goes on from here")
     raise typer.Exit(stopping.STOPPED) from None
@@ -177,54 +181,18 @@ def scratch(file: Path) -> Path:
     return file.with_name(file.name + ".progress")
 
 
-def _shaped(recording: Recording, cut: int, decimate: int, dt: float | None) -> Recording:
-    """Cut and decimated. `dt` overrules what the file says; where neither says, it counts samples as recorded."""
-    interval = recording.dt if dt is None else dt
-    return shaped(replace(recording, dt=1.0 if interval is None else interval), cut, decimate)
-
-
-def _embedded(recordings: list[Recording], lags: str | None, together: bool) -> list[Recording]:
-    """With delayed copies of all columns; recordings of one system have the lags of the first."""
-    if not lags:
-        return recordings
-    steps: list[int] | None = None
-    if lags != "auto":
-        try:
-            steps = [int(part) for part in lags.split(",")]
-        except ValueError:
-            raise CrugError(f"--lags {lags[:40]}: give whole numbers like 20,40, or auto") from None
-    elif together:
-        steps = automatic_lags(recordings[0].values)
-    return [shaped(one, lags=steps or automatic_lags(one.values)) for one in recordings]
-
-
-def _groups(found: list[Recording], together: bool) -> list[list[Recording]]:
-    """One group each, or all in one."""
-    if not together:
-        return [[one] for one in found]
-    for one in found[1:]:
-        if one.columns != found[0].columns:
-            raise CrugError(f"--together: {one.source} has other columns than {found[0].source}; choose by --columns")
-        if not np.isclose(one.dt or 0, found[0].dt or 0, rtol=0.01):
-            raise CrugError(
-                f"--together: {one.source} is sampled every {one.dt}, {found[0].source} every {found[0].dt}; "
-                "resample one of them, or say --dt"
-            )
-    return [found]
-
-
-def _names(model: Model, groups: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
+def _names(model: Model, found: list[list[Recording]], name: str | None) -> list[tuple[str, list[Recording]]]:
     """What there is left to learn, by name."""
-    if name and len(groups) > 1:
+    if name and len(found) > 1:
         raise CrugError("--name: names one recording; leave it out for several, or add --together")
-    names = [name or Path(group[0].source).stem for group in groups]
+    names = [name or Path(group[0].source).stem for group in found]
     todo = []
-    for called, group in zip(names, groups, strict=True):
+    for called, group in zip(names, found, strict=True):
         if names.count(called) > 1:
             raise CrugError(f"two recordings would be called {called!r}; learn them one by one with --name")
         if called not in model.tasks:
             todo.append((called, group))
-        elif model.about(called).data == digest_of([recording.values for recording in group]):
+        elif already(model, called, group):
             say(f"{called}: already learned; to learn it anew, crug remove it first")
         else:
             raise CrugError(f"the model already has another recording called {called!r}; give this one a --name")

@@ -8,8 +8,10 @@
 An entry has the checksums of its pieces and of the entry before it, and the lines of the head have that of the last
 entry and their own: every byte is vouched for. To append, pieces and entry are written behind the end, where nobody
 reads, and brought to the disk; then the one line is written, then the other. A line that is damaged or half written
-does not count: the other one has the content before or after, and where both are whole the later one holds. What lies
-behind the last entry was never finished, and the next one to append cuts it off.
+does not count: the other one has the content before or after, and where both are whole the later one holds. A kill
+between the two leaves them different, so the next one to append first makes both say the same: whichever of them is
+then half written, the other one knows all that there was. What lies behind the last entry was never finished, and is
+cut off.
 """
 
 from __future__ import annotations
@@ -23,12 +25,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import TypeAdapter
+
 from crug.errors import CrugError
 from crug.runs import store
 
 MAGIC = b"crug model 3\n"
 SECTOR = 512
 """Bytes that a disk writes whole or not at all."""
+LINES = SECTOR, 2 * SECTOR
+"""Where the two lines of the head are."""
 HEAD = 3 * SECTOR
 FOREIGN = "not a model of crug, or a damaged one"
 DAMAGED = "if it was one, restore it from a backup"
@@ -44,6 +50,10 @@ class Place(NamedTuple):
     @property
     def end(self) -> int:
         return self.start + self.length
+
+
+BEFORE: TypeAdapter[Place | None] = TypeAdapter(Place | None)
+"""Of an entry: the one before it, if there is one."""
 
 
 class Tip(NamedTuple):
@@ -91,7 +101,7 @@ class Source:
         head = self.bytes(0, HEAD)
         if len(head) < HEAD or head[:SECTOR] != _padded(MAGIC):
             raise CrugError(f"{self.path}: {FOREIGN} (its head is another); {DAMAGED}")
-        tips = [tip for start in (SECTOR, 2 * SECTOR) if (tip := _read(head[start : start + SECTOR]))]
+        tips = [tip for start in LINES if (tip := _read(head[start : start + SECTOR]))]
         if not tips:
             raise CrugError(f"{self.path}: damaged (its checksum differs); {DAMAGED}")
         return max(tips)
@@ -102,13 +112,13 @@ class Source:
         place: Place | None = tip.entry
         while place:
             said = store.parsed_json(self.piece(place), self.path, DAMAGED)
-            try:
-                before = said.pop("before")
-                previous = Place(*before) if before else None
-                if previous and not 0 <= previous.start < previous.end <= place.start:
-                    raise ValueError("an entry is not behind the one before it")
-            except (AttributeError, KeyError, TypeError, ValueError) as error:
-                raise CrugError(f"{self.path}: not what crug wrote ({error}); {DAMAGED}") from None
+            if not isinstance(said, dict) or "before" not in said:
+                raise CrugError(f"{self.path}: not what crug wrote (an entry without the one before it); {DAMAGED}")
+            previous = store.checked(BEFORE, said.pop("before"), self.path, DAMAGED)
+            if previous and not 0 <= previous.start < previous.end <= place.start:
+                raise CrugError(
+                    f"{self.path}: not what crug wrote (an entry is not behind the one before it); {DAMAGED}"
+                )
             found.append(said)
             place = previous
         return found[::-1]
@@ -164,19 +174,30 @@ def append(path: Path, pieces: Sequence[bytes], said: Said) -> Tip:
 
 def _commit(descriptor: int, old: Tip, tip: Tip, content: bytes) -> None:
     """Content behind the last entry, then the lines that make it count; where that fails, all as it was."""
+    _put_lines(descriptor, old)
+    told = False
     try:
         os.ftruncate(descriptor, old.entry.end)
         for part in _parts(content):
             _put(descriptor, part[0], old.entry.end + part[1])
         os.fsync(descriptor)
-        for start in (SECTOR, 2 * SECTOR):
-            _put(descriptor, _line(tip), start)
-            os.fsync(descriptor)
+        told = True
+        _put_lines(descriptor, tip)
     except BaseException:
         with suppress(OSError):
-            _put(descriptor, 2 * _line(old), SECTOR)
+            if told:  # the lines are right on the disk before that is cut off of which they may have spoken
+                _put(descriptor, 2 * _line(old), SECTOR)
+                os.fsync(descriptor)
             os.ftruncate(descriptor, old.entry.end)
         raise
+
+
+def _put_lines(descriptor: int, tip: Tip) -> None:
+    """Both lines of the head say where this entry is; each is on the disk before the other is touched."""
+    for start in LINES:
+        if os.pread(descriptor, SECTOR, start) != _line(tip):
+            _put(descriptor, _line(tip), start)
+            os.fsync(descriptor)
 
 
 def _parts(content: bytes, size: int = 2**24) -> Iterator[tuple[bytes, int]]:

@@ -7,7 +7,7 @@ kept beside them.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -21,7 +21,7 @@ from crug.core.sound import read_network
 from crug.errors import CrugError
 from crug.model.container import DAMAGED, Place, Source, digest
 from crug.model.known import About, Known
-from crug.model.record import Record, Units, family
+from crug.model.record import Member, Record, Units, family
 from crug.runs import store
 from crug.runs.result import LEARNED
 from crug.sections import Stored
@@ -134,8 +134,18 @@ def _timed(learned: dict[str, Any], seconds: Sequence[float]) -> dict[str, Any]:
     return {**learned, "history": history, "seconds": seconds[0]}
 
 
+def joined(kept: Sequence[Kept], put_together: Callable[[Sequence[Member]], Network]) -> Network:
+    """The network that is put together of records. It is looked at before anything of a file is used."""
+    where = next((one.where for one in kept if one.source), "")
+    try:
+        network = put_together([one.record.member for one in kept])
+    except (CrugError, IndexError, KeyError, ValueError) as error:
+        raise CrugError(f"{where or 'the model'}: not what crug wrote ({kept[-1].name}: {error}); {DAMAGED}") from None
+    return read_network(to_arrays(network), where, DAMAGED) if where else network
+
+
 class Family:
-    """A record with those that it hears, as a small network. It is looked at before anything of a file is used."""
+    """A record with those that it hears, as a small network."""
 
     def __init__(self, kept: Sequence[Kept]):
         self.kept = tuple(kept)
@@ -151,9 +161,12 @@ class Family:
 
     @cached_property
     def network(self) -> Network:
-        members, where = [one.record.member for one in self.kept], self.kept[-1].where
+        return joined(self.kept, family)
+
+    def change(self) -> str:
+        """In what the record is not what was learned; an empty text if in nothing."""
         try:
-            network = family(members)
-        except (IndexError, KeyError, ValueError) as error:
-            raise CrugError(f"{where}: not what crug wrote ({self.names[-1]}: {error}); {DAMAGED}") from None
-        return read_network(to_arrays(network), where, DAMAGED) if self.kept[-1].source else network
+            same = self.kept[-1].record.known.unchanged(self.network, self.number)
+        except CrugError as error:
+            return error.what
+        return "" if same else "its parameters or its rollout are other bits"

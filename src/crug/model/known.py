@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Self
 
@@ -12,10 +12,11 @@ from pydantic import Field, PositiveInt
 from crug.analysis.verdict import Judged, judged
 from crug.core.network import Network
 from crug.metrics import MEASURES
+from crug.readers import Recording
 from crug.runs.proof import digest, digest_of, machine, other_machine, parameters_digest
 from crug.runs.result import NOISE_SEED, Learned
 from crug.sections import Stored, TrainingSettings
-from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale
+from crug.tasks import RECORDINGS, Prepared, RecordingTask, Scale, prepare
 from crug.tasks.base import FAR
 
 PROOF = 2_000
@@ -102,8 +103,7 @@ class Known:
             "remarks": tuple(beside.remarks),
         }
         about = about.model_copy(update=found)
-        arrays = {"mean": prepared.scale.mean, "std": prepared.scale.std, **task.remembered()}
-        known = cls.restored(about, learned, arrays)
+        known = cls.restored(about, learned, _arrays(prepared.scale, task))
         return replace(known, about=about.model_copy(update={"rollout": known.rollout_digest(network, number)}))
 
     @classmethod
@@ -114,12 +114,23 @@ class Known:
 
     def arrays(self) -> dict[str, np.ndarray]:
         """What is stored beside `about`."""
-        return {"mean": self.scale.mean, "std": self.scale.std, **self.task.remembered()}
+        return _arrays(self.scale, self.task)
 
     def rollout_digest(self, network: Network, number: int) -> str:
         """Of a short rollout from where the held-out part begins, and of one under noise where there is some."""
         seeds = (None, NOISE_SEED) if network.noises[number] else (None,)
         return digest(*(self.task.proof(network, number, PROOF, seed).tobytes() for seed in seeds))
+
+    def is_of(self, pieces: Sequence[Recording]) -> bool:
+        """Whether it was learned from these samples and, where something drove them, under these inputs."""
+        driven = pieces[0].inputs is not None
+        if self.about.data != digest_of(piece.values for piece in pieces) or driven != bool(self.about.inputs):
+            return False
+        if not driven:
+            return True
+        there, prepared = self.arrays(), prepare(pieces, self.name, hold_out=self.about.held_out)
+        here = _arrays(prepared.scale, prepared.task)
+        return there.keys() == here.keys() and all(np.array_equal(there[name], here[name]) for name in there)
 
     def unchanged(self, network: Network, number: int) -> bool:
         """Whether parameters and rollout are the bits that were learned.
@@ -157,3 +168,8 @@ class Known:
             f"{self.name}: {verdict}; on the training part it ranks {score.rank:.1f} ({measures}), a perfect model "
             f"would rank about {self.learned.floor:.1f}"
         )
+
+
+def _arrays(scale: Scale, task: RecordingTask) -> dict[str, np.ndarray]:
+    """What is kept of a recording: how it was standardised, and what it takes to score it again."""
+    return {"mean": scale.mean, "std": scale.std, **task.remembered()}

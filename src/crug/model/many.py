@@ -24,7 +24,6 @@ from crug.model.order import Order, found, in_folder, label, ordered, received
 from crug.readers import Recording
 from crug.runs.hands import Crew, Hands
 from crug.runs.listeners import Silent, Ticker
-from crug.runs.proof import digest_of
 from crug.sections import positive
 from crug.tasks import as_recordings
 
@@ -63,11 +62,16 @@ def _todo(
     todo = {}
     for name, x in recordings.items():
         pieces = as_recordings(x, name, dt, asked.columns)
-        there = model.about(name).data if name in model.tasks else ""
-        if there != digest_of(piece.values for piece in pieces):
+        if not already(model, name, pieces):
             model.prepared(pieces, name, **vars(asked))
             todo[name] = pieces
     return todo
+
+
+def already(model: Model, name: str, pieces: Sequence[Recording]) -> bool:
+    """Whether the model has learned just these samples, under these inputs if there are any, by this name."""
+    there = (one.record.known for one in model.kept if one.name == name)
+    return any(known.is_of(pieces) for known in there)
 
 
 def learning(

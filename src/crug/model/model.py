@@ -201,7 +201,7 @@ class Model(Uses):
         if name == "free":
             raise CrugError("no recording can be called 'free', which stands for the free units; choose another name")
         least = max(LEAST, len(pieces[0].columns) + 1)
-        if asked.units is not None and asked.units < least:
+        if asked.units is not None and positive("units", asked.units) < least:
             raise CrugError(f"recording {name!r}: units = {asked.units}; it needs at least {least}")
         if len(pieces[0].columns) > max(LEAST, self.units):
             more = self._more_units(4 * least)
@@ -216,9 +216,10 @@ class Model(Uses):
         try:
             about = About.of(prepared, training)
             said = {"settings": self.settings, "seed": self.seed, "about": about.model_dump(mode="json")}
-            assert json.loads(json.dumps(said, allow_nan=False)) == said
-        except (ValidationError, TypeError, ValueError, AssertionError) as error:
-            brief = str(error).splitlines()[-1] if str(error) else "it reads back as something else"
+            if json.loads(json.dumps(said, allow_nan=False)) != said:
+                raise ValueError("its settings would be others when they are loaded again")
+        except (ValidationError, TypeError, ValueError) as error:
+            brief = str(error).splitlines()[-1]
             raise CrugError(f"recording {prepared.task.name!r}: could not be saved ({brief})") from None
         return about
 
@@ -230,7 +231,7 @@ class Model(Uses):
             raise CrugError("units and tolerance are for the path; with allocation = price, set prices instead")
         if settings.allocation == "path":
             block = max(settings.path.start, 2 * prepared.task.dim)
-            self.check_room(prepared.task.name, block, min(block, asked.units or block))
+            self.check_room(prepared.task.name, block, min(block, settings.path.most or block))
         return settings
 
     def check_room(self, name: str, block: int, needed: int) -> None:

@@ -27,7 +27,7 @@ from crug.runs.listeners import Silent
 
 WORKER = "crug.model.worker"
 RECORD = "record-"
-HOW = ("smooth", "hold_out", "epochs", "units", "tolerance")
+HOW = ("smooth", "hold_out", "epochs", "units", "tolerance", "precision")
 """What an order says of how to learn."""
 
 

@@ -14,7 +14,7 @@ from crug.analysis.baselines import forecast_errors
 from crug.analysis.recognition import Recognised
 from crug.core.network import Network, to_arrays
 from crug.errors import CrugError
-from crug.model.kept import Family, Kept
+from crug.model.kept import Family, Kept, joined
 from crug.model.known import About, Known
 from crug.model.recognised import recognised
 from crug.model.record import whole
@@ -78,7 +78,7 @@ class Uses:
     @property
     def network(self) -> Network:
         """All units that recordings own, as the one dense network of the paper, put together anew at every call."""
-        return whole([one.record.member for one in self.kept])
+        return joined(self.kept, whole)
 
     def about(self, name: str) -> About:
         """What is known of a recording: samples, interval, columns, digests."""
@@ -188,8 +188,7 @@ class Uses:
         starts = {name: self._one_start(self._known(name), (x0 or {}).get(name)) for name in self.tasks}
         count, found = _whole(steps, sum(map(len, starts.values()))), {}
         for group in connected(self.kept):
-            network = whole([one.record.member for one in group])
-            out = run_together(network, [starts[one.name] for one in group], count)
+            out = run_together(joined(group, whole), [starts[one.name] for one in group], count)
             found |= {one.name: self._known(one.name).scale.restore(x) for one, x in zip(group, out, strict=True)}
         return {name: found[name] for name in self.tasks}
 
@@ -331,9 +330,13 @@ class Uses:
         """For every recording, whether its parameters and its rollout are still the bits that were learned.
 
         The rollout is compared on the kind of machine that learned it only: others round differently, and there the
-        parameters decide.
+        parameters decide. A recording that is damaged in the model's file is not what was learned.
         """
-        return {name: self._known(name).unchanged(*self._placed(name)) for name in self.tasks}
+        return {name: not change for name, change in self.changes()}
+
+    def changes(self) -> Iterator[tuple[str, str]]:
+        """For every recording, in what it is not what was learned; an empty text if in nothing."""
+        return ((name, self._family(name).change()) for name in self.tasks)
 
     def _number(self, name: str) -> int:
         if name not in self._numbers:

@@ -62,8 +62,9 @@ def places(table: Table, columns: Sequence[str | int] | None, inputs: Sequence[s
     """
     source, names = table.source, table.names
     data, driving = _positions(table, columns), _positions(table, inputs)
+    drives = set(driving)
     for i in data:
-        if i in driving:
+        if i in drives:
             raise CrugError(
                 f"{source}: column {names[i]!r} is asked for both as data and as an input",
                 "name it in columns or in inputs, not in both",
@@ -72,7 +73,7 @@ def places(table: Table, columns: Sequence[str | int] | None, inputs: Sequence[s
     clocks = [i for i, name in enumerate(names) if is_time(name)]
     clock = clocks[0] if len(clocks) == 1 and len(names) > 1 and clocks[0] not in data + driving else None
     if not columns:
-        data = [i for i in range(len(names)) if i != clock and i not in driving]
+        data = [i for i in range(len(names)) if i != clock and i not in drives]
     if driving and not data:
         raise CrugError(f"{source}: with {', '.join(names[i] for i in driving)} as inputs, no column is left as data")
     return Places(data, driving, clock)

@@ -65,26 +65,33 @@ def prepare(folder: Path, about: dict[str, Any], origin: Origin) -> None:
 
     `about` has the run's plan and its settings.
     """
-    file = folder / CONFIG
-    if file.exists():
-        stored = read_config(folder)
-        old = {"plan": stored.plan.model_dump(mode="json"), "settings": stored.settings}
-        wanted = store.decode(store.encode(about))
-        if old != wanted:
-            difference = _difference(old, wanted)
-            if difference.startswith("source"):
-                changed = f"{about['plan']['method']} has changed since this run began"
-                raise CrugError(f"{folder}: {changed}", *(f"{other}, or remove the folder" for other in OTHER))
-            raise CrugError(f"{folder}: holds another run ({difference})", *OTHER)
+    if _begun(folder, about):
         return
     if folder.is_dir() and not all(map(store.leftover, folder.iterdir())):
         raise CrugError(f"{folder}: not empty and not a run of crug", *OTHER)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with store.alone(folder, within=True):
-            store.write_json(file, {**about, **origin.model_dump(mode="json")})
+            if not _begun(folder, about):  # somebody else may have begun a run there in the meantime
+                store.write_json(folder / CONFIG, {**about, **origin.model_dump(mode="json")})
     except OSError as error:
         raise CrugError(f"{folder}: cannot write there ({error.strerror})", *OTHER) from None
+
+
+def _begun(folder: Path, about: dict[str, Any]) -> bool:
+    """Whether the folder has this run already. One that has another run is refused."""
+    if not (folder / CONFIG).exists():
+        return False
+    stored = read_config(folder)
+    old = {"plan": stored.plan.model_dump(mode="json"), "settings": stored.settings}
+    wanted = store.decode(store.encode(about))
+    if old != wanted:
+        difference = _difference(old, wanted)
+        if difference.startswith("source"):
+            changed = f"{about['plan']['method']} has changed since this run began"
+            raise CrugError(f"{folder}: {changed}", *(f"{other}, or remove the folder" for other in OTHER))
+        raise CrugError(f"{folder}: holds another run ({difference})", *OTHER)
+    return True
 
 
 def _difference(stored: dict[str, Any], wanted: dict[str, Any]) -> str:

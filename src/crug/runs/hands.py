@@ -87,6 +87,8 @@ class Hands(Generic[T, R]):
                 self.done.put((work, self.work(work, self._begun)))
             except CrugError as error:
                 self.done.put((work, error))
+            except Exception as error:  # whoever asks what came of it would wait for ever
+                self.done.put((work, CrugError(f"it could not be carried out ({type(error).__name__}: {error})")))
 
     def _begun(self, process: subprocess.Popen[str]) -> None:
         self.processes[threading.get_ident()] = process

@@ -67,7 +67,7 @@ class Journal:
         return store.checked(LOG, store.read_json(self.log), self.log)
 
     def _write(self, log: Log) -> None:
-        store.write_json(self.log, LOG.dump_python(log))
+        store.write_json(self.log, _spelled(LOG.dump_python(log)))
 
     def history(self) -> list[Outcome]:
         """The phases that are over, as far as what they kept is still there."""
@@ -97,7 +97,7 @@ class Journal:
         if not self.under_way.exists():
             return None
         arrays, metadata = store.read_described(self.under_way)
-        stored = json.loads(metadata.get("numbers", "null"))
+        stored = store.parsed_json(metadata.get("numbers", "null"), self.under_way, store.REMEDY, finite=False)
         numbers = store.checked(NUMBERS, stored, self.under_way)
         if numbers.index != index:
             return None
@@ -185,6 +185,16 @@ class Journal:
             leaves.append(jnp.asarray(value))
         optimiser, account = jax.tree.unflatten(structure, leaves)
         return {"optimiser": optimiser, "account": account}
+
+
+def _spelled(value: Any) -> Any:
+    """Numbers that are not finite as words, from which the schema makes the same numbers again: what a method decides
+    by is what it was, whether a process was killed in between or not."""
+    if isinstance(value, dict):
+        return {key: _spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_spelled(item) for item in value]
+    return repr(float(value)) if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def _belongs(right: bool | np.bool_, file: Path) -> None:

@@ -9,12 +9,13 @@ import hashlib
 import itertools
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -48,12 +49,23 @@ def whole(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
+        _settle(path.parent)
     except OSError as error:
         what = f"{path}: cannot be written ({error.strerror or error})"
         raise CrugError(what, "make room, or choose another place") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
+
+
+def _settle(folder: Path) -> None:
+    """Have the names in a folder brought to the disk, on systems that know how."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def write_bytes(path: Path, content: bytes) -> None:
@@ -105,14 +117,16 @@ def read_json(path: Path) -> Any:
     return decode(value)
 
 
-def parsed_json(content: bytes | str, path: Path | str, remedy: str = "") -> Any:
-    """A value from its text; numbers that are not finite have no place there."""
+def parsed_json(content: bytes | str, path: Path | str, remedy: str = "", finite: bool = True) -> Any:
+    """A value from its text; numbers that are not finite have no place there, unless it is said that they have."""
 
-    def refuse(_: str) -> NoReturn:
-        raise ValueError
+    def constant(text: str) -> float:
+        if finite:
+            raise ValueError
+        return float(text)
 
     try:
-        return json.loads(content, parse_constant=refuse)
+        return json.loads(content, parse_constant=constant)
     except (ValueError, RecursionError):
         raise CrugError(f"{path}: damaged (not JSON); {remedy or 'delete it and run the same command again'}") from None
 
@@ -242,9 +256,11 @@ def leftover(path: Path) -> bool:
 
 
 def _sweep(file: Path) -> None:
-    found = file.rglob(".*.tmp") if file.is_dir() else file.parent.glob(".*.tmp")
-    for path in found:
-        if file.is_dir() or path.name.startswith(f".{file.name}."):
+    """Remove what a killed process left of the file, or of any file in the folder; not what somebody else is writing
+    now, whose file's name only begins alike."""
+    own = re.compile(rf"\.{'.+' if file.is_dir() else re.escape(file.name)}\.\d+(-\d+)?\.tmp")
+    for path in file.rglob(".*.tmp") if file.is_dir() else file.parent.glob(".*.tmp"):
+        if own.fullmatch(path.name):
             with suppress(OSError):
                 path.unlink(missing_ok=True)
 

@@ -11,10 +11,12 @@ do not depend on a seed.
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import importlib.util
 import json
 import warnings
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -49,6 +51,30 @@ def listed() -> list[str]:
     return [name for name, about in _database().items() if not about["delay"]]
 
 
+def asked_for(text: str) -> list[str]:
+    """The systems that a text stands for: one by its name ("Lorenz"), or the first so many of the list ("10")."""
+    names = listed()
+    if not (text.isascii() and text.isdecimal()):
+        if text not in names:
+            raise unknown(text)
+        return [text]
+    if not names:
+        raise CrugError(MISSING)
+    if not 0 < int(text[:9]) <= len(names):
+        raise CrugError(f"dysts:{text[:9]}: write the first so many systems as dysts:2, up to dysts:{len(names)}")
+    return names[: int(text)]
+
+
+def unknown(name: str) -> CrugError:
+    """That there is no such system."""
+    names = listed()
+    if not names:
+        return CrugError(MISSING)
+    near = difflib.get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}? " if near else ""
+    return CrugError(f"no system of dysts is called {name!r}; {hint}`crug sequences` lists all {len(names)}")
+
+
 def interval(name: str) -> float:
     """Time between two samples."""
     return _database()[name]["period"] / PER_PERIOD
@@ -57,16 +83,18 @@ def interval(name: str) -> float:
 def samples(name: str, count: int = TRAIN + TEST) -> np.ndarray:
     """So many samples (count, N) of a system, in its own units, from its reference state on."""
     if name not in listed():
-        raise CrugError(f"no system of dysts is called {name!r}" if listed() else MISSING)
+        raise unknown(name)
     file = cache_folder() / f"dysts-{version('dysts')}" / f"{name}-{count}.safetensors"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with FileLock(file.with_suffix(".lock")):
-        kept = _kept(file)
-        if kept is None:
-            kept = _integrated(name, count)
-            part = file.with_suffix(".part")
-            save_file({"x": kept}, part, {"sha256": _digest(kept)})
-            part.replace(file)
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(file.with_suffix(".lock")):
+            kept = _kept(file)
+            if kept is None:
+                kept = _integrated(name, count)
+                _keep(file, kept)
+    except (OSError, SafetensorError) as error:
+        why = getattr(error, "strerror", None) or error
+        raise CrugError(f"{file}: cannot be written ({why})", "make room in the cache folder, and try again") from None
     return kept
 
 
@@ -127,6 +155,17 @@ def _integrated(name: str, count: int) -> np.ndarray:
     if len(x) < count or not np.isfinite(x).all():
         raise CrugError(f"{name}: could not be integrated for {count} samples from the state that dysts gives")
     return np.ascontiguousarray(x)
+
+
+def _keep(file: Path, x: np.ndarray) -> None:
+    """Put samples into the cache, all or none."""
+    part = file.with_suffix(".part")
+    try:
+        save_file({"x": x}, part, {"sha256": _digest(x)})
+        part.replace(file)
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
 
 
 def _kept(file: Path) -> np.ndarray | None:
