@@ -12,6 +12,7 @@ import crug
 from crug.errors import CrugError
 from crug.runs import store
 from crug.runs.folder import prepare, read_config
+from crug.runs.plan import Origin
 from crug.runs.verify import verify
 
 SMALL: dict[str, Any] = {
@@ -113,12 +114,12 @@ def test_of_two_runs_that_begin_at_once_in_one_folder_one_is_refused(tmp_path, m
     plans = [crug.runs.Plan.make(tasks).model_dump(mode="json") for tasks in (TASKS, TASKS[:1])]
 
     @contextmanager
-    def late(place, *rest):
-        with usual(place, *rest):
+    def late(place, within=False):
+        with usual(place, within):
             store.write_json(folder / "config.json", {"plan": plans[1], "settings": {}, "version": "1"})
             yield
 
     monkeypatch.setattr(store, "alone", late)
     with pytest.raises(CrugError, match="holds another run"):
-        prepare(folder, {"plan": plans[0], "settings": {}}, "1")
+        prepare(folder, {"plan": plans[0], "settings": {}}, Origin(version="1"))
     assert read_config(folder).plan.tasks == tuple(TASKS[:1])
