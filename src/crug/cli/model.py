@@ -33,6 +33,13 @@ from crug.studies.cluster import Dispatch
 
 Columns = Annotated[str | None, typer.Option(help="Columns to take, by name or number from 1, e.g. x,z or 1,3.")]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
+Recordings = Annotated[
+    list[str],
+    typer.Argument(
+        help="Files: .csv, .tsv, .npy, .npz, .mat, .parquet, or WFDB records; or systems of the database dysts: "
+        "dysts:Lorenz, or dysts:10 for the first ten."
+    ),
+]
 LOOKED_AT = 2_000
 """Samples by which a recording is told from those that a model already has."""
 SEVERAL = "several"
@@ -42,13 +49,7 @@ SEEN = "nothing was held out: scored on samples that it was learned from"
 
 def learn(
     file: File,
-    recordings: Annotated[
-        list[str],
-        typer.Argument(
-            help="Recordings: .csv, .tsv, .npy, .npz, .mat, .parquet files or WFDB records; or systems of the database "
-            "dysts: dysts:Lorenz, or dysts:10 for the first ten."
-        ),
-    ],
+    recordings: Recordings,
     name: Annotated[
         str | None, typer.Option(help="What it is called from now on.", show_default="the file's or the system's name")
     ] = None,
