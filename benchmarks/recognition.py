@@ -58,7 +58,7 @@ def made_by_none() -> dict[str, np.ndarray]:
         "white noise": white,
         "white noise, half as strong": 0.5 * white,
         "random walk": 0.1 * np.cumsum(white, axis=1),
-        "lorenz, shuffled": rng.permuted(lorenz, axis=1),
+        "lorenz, shuffled": np.stack([rng.permutation(x) for x in lorenz]),
         "chua, shuffled": np.stack([rng.permutation(x) for x in chua]),
         "chua, times 1e8": 1e8 * chua,
     }
