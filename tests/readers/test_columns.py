@@ -64,6 +64,7 @@ def test_samples_lie_in_memory_one_after_another_wherever_they_come_from():
     x = np.asfortranarray(np.random.default_rng(0).normal(size=(60, 2)))
     whole = driven(values=x, inputs=x)
     for one in (whole.values, whole.inputs, whole[::3].values, whole[::3].inputs):
+        assert one is not None
         assert one.flags.c_contiguous
 
 

@@ -40,13 +40,6 @@ Recordings = Annotated[
     ),
 ]
 Lags = Annotated[str | None, typer.Option(help="Delay embedding: lags in samples, e.g. 20,40, or auto.")]
-Recordings = Annotated[
-    list[str],
-    typer.Argument(
-        help="Files: .csv, .tsv, .npy, .npz, .mat, .parquet, or WFDB records; or systems of the database dysts: "
-        "dysts:Lorenz, or dysts:10 for the first ten."
-    ),
-]
 LOOKED_AT = 2_000
 """Samples by which a recording is told from those that a model already has."""
 SEVERAL = "several"

@@ -6,11 +6,13 @@ import time
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from rich import box
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
+from crug.analysis.verdict import WORDS
 from crug.metrics import MEASURES, quartiles
 from crug.page.words import failed, floor_of, shown, verdicts
 from crug.runs.result import Learned, Result
@@ -67,32 +69,38 @@ def overall_label(name: str) -> str:
 
 def table(result: Result) -> Table:
     """The result of one run: for every task all measures at the end, the first one also right after its own training
-    where that differs, and under noise where tasks carry some; and overall."""
+    where that differs, beside what a perfect model would get, and under noise where tasks carry some; and overall."""
     names = names_of([result])
     main, labels = names[0], [MEASURES[name].label for name in names]
-    title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
     forgot = any(row.own[main] != row.final[main] for row in result.tasks)
-    noisy = [main] if any(row.noisy for row in result.tasks) else []
-    perfect = [main] if any(row.floor for row in result.tasks) else []
-    first = (f"{labels[0]} own", "final") if forgot else (labels[0],)
-    more = (*("perfect" for _ in perfect), *labels[1:], *("noise" for _ in noisy))
-    out = new_table(title, "task", *first, *more, "linear + ReLU", *("verdict" for _ in perfect), wrap=True)
+    noisy = any(row.noisy for row in result.tasks)
+    perfect = "\n(perfect)" if any(row.floor for row in result.tasks) else ""
+    first = (f"{labels[0]} own", f"final{perfect}") if forgot else (labels[0] + perfect,)
+    title = f"{result.plan.method} on {result.plan.sequence}, seed {result.plan.seed}"
+    units = "linear\n+ ReLU"
+    out = new_table(title, "task", *first, *labels[1:], *(["noise"] if noisy else []), units, wrap=True)
+    out.box, out.caption_justify = box.SIMPLE_HEAD, "left"
     for row in result.tasks:
         scores = [shown(row.final, n, row.errors) for n in names]
-        floor = [shown(row.floor, name) for name in perfect]
-        measures = (*([shown(row.own, main)] if forgot else []), scores[0], *floor, *scores[1:])
-        under = (shown(row.noisy, name) for name in noisy)
-        words = (row.judged.word(row.noisy or row.final) for _ in perfect)
-        out.add_row(row.name, *measures, *under, f"{row.units['linear']} + {row.units['relu']}", *words)
+        scores[0] += f" ({shown(row.floor, main)})" if row.floor else ""
+        own = [shown(row.own, main)] if forgot else []
+        under = [shown(row.noisy, main)] if noisy else []
+        out.add_row(row.name, *own, *scores, *under, f"{row.units['linear']} + {row.units['relu']}")
     linear, relu = (sum(row.units[kind] for row in result.tasks) for kind in ("linear", "relu"))
     out.add_section()
-    scores, blank = [shown(result.overall, name) for name in names], ["" for _ in perfect]
-    overall = (*([""] if forgot else []), scores[0], *blank, *scores[1:])
-    units = "" if result.shared else f"{linear} + {relu}"
-    out.add_row(overall_label(main), *overall, *("" for _ in noisy), units, *blank, style="bold")
-    out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}"
-    out.caption += "".join(f"\n{row.name}: {remark}" for row in result.tasks for remark in row.remarks)
+    overall = [*([""] if forgot else []), *(shown(result.overall, name) for name in names), *([""] if noisy else [])]
+    out.add_row(overall_label(main), *overall, "" if result.shared else f"{linear} + {relu}", style="bold")
+    out.caption = f"{_held(result)}; {result.seconds / 60:.1f} minutes, {_state(result)}{_words(result)}"
     return out
+
+
+def _words(result: Result) -> str:
+    """The tasks by their verdicts, the best first, and what is remarked of them."""
+    judged = {row.name: row.judged.word(row.noisy or row.final) for row in result.tasks if row.floor}
+    order = sorted(set(judged.values()) - {""}, key=lambda word: WORDS.index(word) if word in WORDS else len(WORDS))
+    lines = [f"{word}: {', '.join(name for name in judged if judged[name] == word)}" for word in order]
+    lines += [f"{row.name}: {remark}" for row in result.tasks for remark in row.remarks]
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _state(result: Result) -> str:
