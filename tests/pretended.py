@@ -48,7 +48,7 @@ def until(there, process: subprocess.Popen[bytes], seconds: float = 240) -> None
 
 
 def pretended(result: Result, wanted: Wanted, number: float = 1.0) -> Result:
-    """The result of another run, made up of one that there is."""
+    """The result of another run, made up of one that there is, as if today's code had made it."""
     plan, settings = wanted.plan, wanted.settings.model_dump(mode="json")
     row = result.tasks[0]
     values = {"d_stsp": number, "d_stsp_30": number, "d_h": 0.1 * number, "accuracy": 1 / (1 + number), "valid": 10.0}
@@ -56,4 +56,5 @@ def pretended(result: Result, wanted: Wanted, number: float = 1.0) -> Result:
     rows = [row.model_copy(update={"name": name}) for name in plan.tasks]
     overall = {name: values[name] for name in values}
     known = {"plan": plan, "settings": settings, "tasks": rows, "overall": overall, "units": 40, "shared": False}
-    return result.model_copy(update=known)
+    origin = result.origin and result.origin.model_copy(update={"edition": plan.edition})
+    return result.model_copy(update={**known, "origin": origin})
