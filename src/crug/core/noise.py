@@ -104,13 +104,14 @@ def _disturbed(
     squares = (noise.centres**2).sum(axis=1)
     count = noise.draws.shape[1]
     draw = jax.vmap(lambda row, t: jax.random.randint(jax.random.fold_in(row, t), (), 0, count), (0, None))
+    drawn = jax.vmap(draw, (None, 0))(rows, first + jnp.arange(len(inputs)))  # all at once: a step at a time is slow
 
     def one(z, item):
-        t, s = item
+        number, s = item
         z = one_step(z, jnp.maximum(z, system.floor), system.a, W_t, s @ C_t + system.h)
         x = z[:, readout]
         region = jnp.argmin(squares - 2 * x @ noise.centres.T, axis=1)
-        added = noise.draws[region, draw(rows, t)]
+        added = noise.draws[region, number]
         seen = jnp.clip(x + added, noise.low, noise.high)
         heard = jnp.clip(x + noise.heard * added, noise.low, noise.high)
         begun = (heard @ system.encoder.T).at[:, readout].set(heard)
@@ -118,4 +119,4 @@ def _disturbed(
         gone = ~(jnp.abs(z).max(axis=1, keepdims=True) < AWAY)
         return jnp.where(gone, begun, z), seen
 
-    return lax.scan(one, z0, (first + jnp.arange(len(inputs)), inputs))
+    return lax.scan(one, z0, (drawn, inputs))
