@@ -7,6 +7,7 @@ import numpy as np
 
 from crug import Model
 from crug.model.kept import Kept
+from crug.model.known import Known
 
 QUICK: dict[str, Any] = {"epochs": 20, "progress": False}
 START: dict[str, Any] = {"path": {"start": 8, "gently": [], "every": 16}, "noise": False, "select": "best"}
@@ -15,6 +16,15 @@ START: dict[str, Any] = {"path": {"start": 8, "gently": [], "every": 16}, "noise
 def wave(dim: int = 2, frequency: float = 1.0, samples: int = 1_500, offset: float = 0.0) -> np.ndarray:
     t = 0.1 * np.arange(samples)[:, None]
     return offset + (1 + np.arange(dim)) * np.sin(frequency * t * (1 + 0.3 * np.arange(dim)) + np.arange(dim))
+
+
+def copied(model: Model, name: str, new: str) -> Model:
+    """The model with another recording, of another name, that became the same network as one that it has."""
+    record = model.kept[model.tasks.index(name)].record
+    known = record.known
+    about = known.about.model_copy(update={"name": new})
+    model.add(Kept.of(replace(record, known=Known.restored(about, known.learned, known.arrays()))))
+    return model
 
 
 def altered(model: Model, name: str, **parts: Any) -> Model:

@@ -30,8 +30,8 @@ from waves import START, wave
 
 SMALL: dict[str, Any] = {
     "network": {"M": 24, "P": 10},
-    "training": {"window": 400},
-    "path": {"start": 8, "every": 4},
+    "training": {"window": 400, "starts": 2},
+    "path": {"start": 8, "every": 8},
 }
 TASKS = ["van-der-pol", "chua"]
 LONGEST = 900
@@ -233,9 +233,11 @@ def together(place: Path, kills: int, seed: int = 0) -> Tally:
     for k, name in enumerate(names):
         np.save(folder / name, wave(2, 1 + 0.2 * k, 1_000))
     command = [sys.executable, "-m", "crug", "learn"]
-    how = ["--epochs", "60", "--units", "8", "--size", "64"]
+    how = ["--epochs", "60", "--units", "8"]
 
     def learn(file: str, *more: str) -> Any:
+        if not (folder / file).exists():
+            crug.Model(units=64, settings=START).save(folder / file)
         line = [*command, file, *names, *how, *more]
         return subprocess.Popen(line, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 

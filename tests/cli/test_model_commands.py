@@ -33,9 +33,8 @@ def test_the_command_line_of_a_model(tmp_path):
         assert done.exit_code == code, (done.output, done.exception)
         return done.output
 
-    out = go(
-        "learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy", "--epochs", 6, "--units", 20, "--size", 60
-    )
+    crug.Model(units=60, settings=START).save(lab)
+    out = go("learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy", "--epochs", 6, "--units", 20)
     assert "2 recordings" in out
     assert not (tmp_path / "lab.crug.progress").exists()
     assert "already learned" in go("learn", lab, tmp_path / "monday.csv", tmp_path / "tuesday.npy")
@@ -190,7 +189,9 @@ def test_several_at_once_and_merging_on_the_command_line(tmp_path):
     for k in range(3):
         names.append(tmp_path / f"r{k}.npy")
         np.save(names[-1], wave(2, 1 + 0.3 * k, 400))
-    few = ("--epochs", 2, "--units", 6, "--size", 60)
+    few = ("--epochs", 2, "--units", 6)
+    for name in ("one", "two", "three"):
+        crug.Model(units=60, settings=START).save(tmp_path / f"{name}.crug")
 
     def go(*line):
         done = CliRunner().invoke(app, [str(part) for part in line])
@@ -213,19 +214,19 @@ def test_several_at_once_and_merging_on_the_command_line(tmp_path):
     assert bits("all.crug") == bits("one.crug")
     refused = CliRunner().invoke(app, ["merge", str(two), "--out", str(one)])
     assert "is there already" in str(refused.exception)
-    go("learn", tmp_path / "lab.crug", names[0], *few)
-    model = crug.Model(units=60, settings={"transfer.kind": "free"})
+    model = crug.Model(units=60, settings={**START, "transfer.kind": "free"})
     model.save(tmp_path / "listening.crug")
-    assert "by one worker" in go("learn", tmp_path / "listening.crug", *names[:2], *few[:4], "--workers", 2)
+    assert "by one worker" in go("learn", tmp_path / "listening.crug", *names[:2], *few, "--workers", 2)
 
 
 def test_systems_of_the_database_are_learned_like_files(tmp_path, monkeypatch):
     monkeypatch.setattr(dysts, "cache_folder", lambda: tmp_path / "cache")
     monkeypatch.setattr(dysts, "recording", partial(dysts.recording, count=400))
     monkeypatch.chdir(tmp_path)
+    crug.Model(units=60, settings=START).save("lab.crug")
 
     def go(*line, code=0):
-        few = ("--epochs", 2, "--units", 8, "--size", 60)
+        few = ("--epochs", 2, "--units", 8)
         done = CliRunner().invoke(app, ["learn", *(str(part) for part in (*line, *few))])
         assert done.exit_code == code, (done.output, done.exception)
         return done

@@ -55,7 +55,7 @@ class TransferSettings(Section):
 class PathSettings(Section):
     start: Annotated[int, Field(ge=4, description="units of the block that is opened first")] = 32
     tolerance: Annotated[NonNegative, Field(description="how much worse than the best a smaller network may score")] = (
-        0.1
+        0.05
     )
     far: Annotated[
         NonNegative,
