@@ -13,7 +13,7 @@ from crug.training.settings import Given, RunSettings
 PATH_USUAL: Given = {"epochs": 4000, "training": {"optimiser": "radam", "lr": 3e-2, "lr_end": 1e-4, "clip": 0.1}}
 """What the path trains with where nothing else is asked for; the price allocation has the paper's values."""
 PATH_PRESETS: Mapping[str, Given] = {
-    "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24, "every": 16}},
+    "cognitive": {"epochs": 600, "training": {"lr": 1e-2}, "path": {"start": 24, "every": 16, "tolerance": 0.1}},
     "gait": {
         "training": {"batches": 31, "interval": 8},
         "path": {"again": 0, "gently": (0.2, 0.35), "tolerance": 0.15, "far": 1.0},
