@@ -8,7 +8,7 @@ demo: .venv/ready
 	$(BIN)/crug demo --out demo
 
 test: .venv/ready
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=20
 
 test-fast: .venv/ready
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"

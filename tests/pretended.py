@@ -30,9 +30,9 @@ def kept(folder: Path) -> dict[str, object]:
     return found
 
 
-def plan(trials: int = 10, **more) -> Plan:
+def plan(trials: int = 10, seeds: int = 2, **more) -> Plan:
     wanted = small(method="ewc")
-    return Plan(wanted, Space.of(wanted), trials, 2, **more)
+    return Plan(wanted, Space.of(wanted), trials, seeds, **more)
 
 
 def found(what: Plan, folder: Path, engine) -> list:

@@ -18,8 +18,10 @@ from crug.runs.verify import verify
 SMALL: dict[str, Any] = {
     "epochs": 4,
     "network": {"M": 24, "P": 10},
-    "training": {"window": 400},
-    "path": {"start": 8},
+    "training": {"window": 400, "gate_lr": 0.5},
+    "prices": {"linear": 0.02, "relu": 0.02},
+    "allocation": "price",
+    "select": "best",
 }
 TASKS = ["van-der-pol", "chua"]
 

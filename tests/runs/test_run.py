@@ -24,7 +24,13 @@ from crug.runs.verify import verify
 from crug.training import phases
 
 TASKS = ("van-der-pol", "chua", "lorenz")
-SMALL: dict[str, Any] = {"network": {"M": 40, "P": 20}, "epochs": 20, "path": {"start": 12}}
+SMALL: dict[str, Any] = {
+    "network": {"M": 40, "P": 20},
+    "epochs": 20,
+    "select": "best",
+    "path": {"start": 12, "every": 16},
+    "training": {"starts": 2},
+}
 CLOSING: dict[str, Any] = {
     "allocation": "price",
     "training": {"gate_lr": 0.5},
@@ -190,7 +196,7 @@ def test_a_damaged_file_of_the_task_under_way_costs_only_that_phase(tmp_path):
 @pytest.mark.slow
 def test_killed_twice_the_same_command_ends_with_the_same_result(tmp_path):
     def command(out):
-        settings = ["network.M=40", "network.P=20", "path.start=12"]
+        settings = ["network.M=40", "network.P=20", "path.start=12", "select=best", "path.every=16"]
         sets = [part for s in settings for part in ("--set", s)]
         line = [sys.executable, "-m", "crug", "run", "--tasks", "van-der-pol,chua", "--epochs", "60"]
         return subprocess.Popen([*line, *sets, "--out", str(out)], stdout=subprocess.DEVNULL)

@@ -54,7 +54,7 @@ from crug.studies.records import Shelf
 from crug.studies.reproduce import Desk
 from crug.studies.search import search
 folder = Path(sys.argv[2])
-search(plan(6), Desk(Shelf(folder / "results"), folder), Cluster(sys.argv[1], folder / "runs"), quiet)
+search(plan(6, 1), Desk(Shelf(folder / "results"), folder), Cluster(sys.argv[1], folder / "runs"), quiet)
 """
 
 
@@ -70,10 +70,10 @@ def test_a_cluster_that_loses_a_worker_and_its_coordinator_ends_as_the_pool(clus
     with subprocess.Popen(command, env=env) as coordinator:
         until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 2, coordinator)
         workers[0].kill()
-        until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 5, coordinator)
+        until(lambda: len(list(place.glob("results/*/*/*.json"))) >= 4, coordinator)
         coordinator.kill()
     assert subprocess.run(command, env=env, timeout=300).returncode == 0
-    assert found(plan(6), tmp_path / "pool", Pool(tmp_path / "pool", 2)) == table(open_study(plan(6), place))
+    assert found(plan(6, 1), tmp_path / "pool", Pool(tmp_path / "pool", 2)) == table(open_study(plan(6, 1), place))
     assert kept(place / "results") == kept(tmp_path / "pool" / "results")
 
 
