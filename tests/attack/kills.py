@@ -31,7 +31,7 @@ from waves import START, wave
 SMALL: dict[str, Any] = {
     "network": {"M": 24, "P": 10},
     "training": {"window": 400, "starts": 2},
-    "path": {"start": 8, "every": 8},
+    "path": {"start": 8, "every": 4},
 }
 TASKS = ["van-der-pol", "chua"]
 LONGEST = 900
@@ -45,7 +45,7 @@ A_WRITE = 6
 def run(folder: Path, kills: int) -> None:
     """A run of two tasks, which saves after every chunk of epochs: more often than so many kills let it."""
     phases.SAVE_SECONDS = 0
-    crug.run(TASKS, out=folder, epochs=60 * max(1, kills // 50), **SMALL)
+    crug.run(TASKS, out=folder, epochs=60 * max(1, kills // 25), **SMALL)
 
 
 def model(folder: Path, kills: int) -> None:

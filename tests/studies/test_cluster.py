@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 from crug.cli import app
 from crug.errors import CrugError
-from crug.model import load
+from crug.model import Model, load
 from crug.studies.cluster import Cluster
 from crug.studies.pool import Pool
 from crug.studies.search import open_study, table
 from pretended import found, kept, plan, small, until
-from waves import wave
+from waves import START, wave
 
 
 def start(folder: Path, *words: str) -> subprocess.Popen[bytes]:
@@ -84,8 +84,9 @@ def test_recordings_learned_on_a_cluster_are_those_of_one_worker(cluster, tmp_pa
     for k in range(3):
         names.append(str(tmp_path / f"r{k}.npy"))
         np.save(names[-1], wave(2, 1 + 0.3 * k, 400))
-    few = ["--epochs", "2", "--units", "6", "--size", "60"]
+    few = ["--epochs", "2", "--units", "6"]
     for lab, more in (("one.crug", []), ("all.crug", ["--cluster", str(file)])):
+        Model(units=60, settings=START).save(tmp_path / lab)
         done = CliRunner().invoke(app, ["learn", str(tmp_path / lab), *names, *few, *more])
         assert done.exit_code == 0, (done.output, done.exception)
         workers[0].kill()

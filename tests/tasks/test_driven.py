@@ -21,7 +21,7 @@ from crug.sections import TrainingSettings
 from crug.tasks import as_recordings, prepare
 from crug.tasks.driven import DrivenTask, Stretches
 from lessons import assigned, block_of, make, opened
-from waves import wave
+from waves import START, wave
 
 SMALL = TrainingSettings(window=30, batch=4, batches=3, interval=5)
 QUICK: dict[str, Any] = {"epochs": 12, "progress": False}
@@ -192,7 +192,7 @@ def test_a_pendulum_with_a_recorded_torque_from_a_csv(tmp_path):
 @pytest.fixture(scope="module")
 def model():
     """An autonomous recording, then a driven one of two trajectories, then an autonomous one again."""
-    found = crug.Model(units=48, seed=1, settings={"path.start": 8})
+    found = crug.Model(units=48, seed=1, settings=START)
     inputs = [drive(900, seed) for seed in (0, 1)]
     found.learn(wave(), "waves", 0.1, **QUICK)
     found.learn([linear(s) for s in inputs], "driven", 0.1, inputs=inputs, columns=["x", "v"], **QUICK)

@@ -122,7 +122,8 @@ def test_pictures_show_a_rollout_under_noise_below_the_others(model):
 def test_a_run_measures_both_and_proves_both(tmp_path, monkeypatch):
     for limit in ("FAR", "LOST"):  # of a network that has learned next to nothing
         monkeypatch.setattr(f"crug.tasks.variability.{limit}", 20.0)
-    quick: dict[str, Any] = {"epochs": 60, "network": {"M": 32, "P": 16}, "path": {"start": 12}}
+    quick: dict[str, Any] = {"epochs": 60, "network": {"M": 32, "P": 16}, "path": {"start": 12, "every": 16}}
+    quick["select"] = "best"
     quick["training"] = {"batches": 4}
     noisy = crug.run(["lorenz"], out=tmp_path / "noisy", noise=True, **quick)
     assert noisy.tasks[0].noisy["d_stsp"] < noisy.tasks[0].final["d_stsp"]

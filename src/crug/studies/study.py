@@ -44,7 +44,13 @@ class Budget(NamedTuple):
 
 
 FULL = Budget()
-TOY: dict[str, Any] = {"epochs": 2, "noise": False, "network": {"M": 96, "P": 48}}
+TOY: dict[str, Any] = {
+    "epochs": 2,
+    "noise": False,
+    "select": "last",
+    "network": {"M": 96, "P": 48},
+    "trials": {"train": 130, "test": 40},
+}
 TOY_ROWS = 1
 
 
