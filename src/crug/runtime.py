@@ -38,7 +38,7 @@ def one_thread() -> None:
     import jax
 
     jax.config.update("jax_compilation_cache_dir", str(cache_folder()))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.2)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)  # many small ones take seconds too
 
 
 def free_memory() -> float:
