@@ -2,16 +2,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast attack lint format setup bench results clean
+.PHONY: demo test test-all test-fast attack lint format setup bench results clean
 
 demo: .venv/ready
 	$(BIN)/crug demo --out demo
 
 test: .venv/ready
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=20 -m "not long"
+
+test-all: .venv/ready
 	$(BIN)/python -m pytest -q -n 2 --dist worksteal --durations=20
 
 test-fast: .venv/ready
-	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -q -n 2 --dist worksteal -m "not slow and not long"
 
 attack: .venv/ready
 	$(BIN)/python tests/attack --write

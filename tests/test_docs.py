@@ -17,6 +17,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_four_recordings_on_four_days(tmp_path):
     """Each day's blocks in a process of their own."""
     days: dict[str, str] = {}

@@ -234,9 +234,11 @@ def here(wanted: Wanted, folder: Path, begun: object = None) -> Result:
 
 needs_gait = pytest.mark.skipif(not GAITNDD.exists(), reason="the gaitndd database is not beside the checkout")
 
+MARKS = {"gait": needs_gait, "hyperparameter": pytest.mark.long}
+
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", [pytest.param(n, marks=needs_gait if "gait" in n else ()) for n in labels()])
+@pytest.mark.parametrize("label", [pytest.param(n, marks=MARKS.get(n.split("_")[0], ())) for n in labels()])
 def test_it_runs_from_end_to_end_and_draws(label, tmp_path_factory, monkeypatch):
     monkeypatch.setattr("crug.studies.pool.one_run", here)  # other tests start processes
     place = tmp_path_factory.getbasetemp() / "studies"  # what several labels want is run once
@@ -251,7 +253,7 @@ def test_it_runs_from_end_to_end_and_draws(label, tmp_path_factory, monkeypatch)
     assert all(file.stat().st_size > 100 for file in (place / "out").glob(f"{label}.*"))
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_killed_again_and_again_it_writes_the_same_table(tmp_path):
     def command(place: Path) -> list[str]:
         words = ["reproduce", "replay_DSR", "--budget", "toy", "--workers", "2"]
